@@ -1,4 +1,4 @@
-"""The data of auditspeed.py: tars of JPEG images made of drawings, and models of random weights."""
+"""Makes the data of auditspeed.py: tars of JPEG images from drawings, and random models."""
 
 import json
 from collections.abc import Iterator
@@ -30,9 +30,9 @@ Drawing = tuple[bytes, str]  # a JPEG of at most SIDE pixels, and its caption
 def make_data(folder: Path, drawings: Path | None, *, images: int, embedded: int) -> Path:
     """Return a folder with the sets `train`, `test`, `tiny` and `base`, and with `models`.
 
-    It lies in `folder`, named after the arguments; what an earlier call wrote there stays. `train`
-    has `images` images, `test` a hundredth, `tiny` and `base` those that a model embeds. Images
-    are made of the `drawings`, tars below a folder, or else of drawings of the glyph world.
+    It is in `folder`, named after the arguments; files of an earlier call are kept. `train` has
+    `images` images, `test` a hundredth, `tiny` and `base` those that a model embeds. Images are
+    made from the `drawings`, tars below a folder, or else from drawings of the glyph world.
     """
     name = f"{drawings.name if drawings else 'glyphs'}-{images}-{embedded}"
     if not (folder / name).exists():
@@ -113,10 +113,10 @@ def encoded(rgb: np.ndarray) -> bytes:
 
 
 def save_model(folder: Path, layers: int, width: int, heads: int) -> None:
-    """Save a CLIP of transformers with random weights, and what its processor needs.
+    """Save a CLIP of transformers with random weights, and the files of its processor.
 
-    Its projection of images is the identity: our plug-in takes the vision model alone, the peer
-    what is projected. The text model is as small as the peer's tokenizer lets it be.
+    Its projection of images is the identity: our plug-in takes only the vision model, the peer the
+    projected output. The text model is as small as the peer's tokenizer allows.
     """
     import torch
     from transformers import CLIPConfig, CLIPImageProcessor, CLIPModel

@@ -1,10 +1,10 @@
-"""The peers of auditspeed.py, each given the images of some tars, in its own environment.
+"""Runs the peers of auditspeed.py on the images of some tars, each in its own environment.
 
     python auditpeers.py resize FOLDER train
 
-`auditspeed.py` runs this with the Python of an environment that has the peer and nothing of
-clipaudit. The last line printed is JSON: the number of images, and seconds of this process on its
-processors and on the wall, without imports and without loading models. One thread.
+`auditspeed.py` runs this with the Python of an environment that has the peer and not clipaudit.
+The last line printed is JSON: the number of images, and this process's CPU and wall seconds,
+without imports and without loading models. One thread.
 """
 
 import glob
@@ -18,11 +18,11 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-BATCH = 256  # images a forward pass, the default of both sides
+BATCH = 256  # images per forward pass, the default of both sides
 
 
 def resize(folder: Path, name: str) -> Callable[[], int]:
-    """What img2dataset does to a file that it has downloaded, with its defaults.
+    """Return img2dataset's processing of a downloaded file, with its defaults.
 
     SHA-256 of the file, decoding, resizing to 256 pixels, encoding as JPEG. Reading EXIF and
     writing tars are left out.
@@ -45,7 +45,7 @@ def resize(folder: Path, name: str) -> Callable[[], int]:
 
 
 def prepare(kind: str, folder: Path, name: str) -> Callable[[], int]:
-    """Reading, decoding and preparing as clip-retrieval's inference does, with no model after."""
+    """Return clip-retrieval's reading, decoding and preparing, without a model."""
     from clip_retrieval.clip_inference.reader import WebdatasetReader
 
     if kind == "open_clip":
@@ -61,7 +61,7 @@ def prepare(kind: str, folder: Path, name: str) -> Callable[[], int]:
 
 
 def embed(folder: Path, name: str) -> Callable[[], int]:
-    """clip-retrieval's inference; the embeddings go to peer_NAME.npy in the folder."""
+    """Return clip-retrieval's inference; the embeddings go to peer_NAME.npy in the folder."""
     import numpy as np
     from clip_retrieval.clip_inference import clip_inference
 
@@ -88,7 +88,7 @@ def embed(folder: Path, name: str) -> Callable[[], int]:
 
 
 def loaded(model: Path) -> Callable[..., object]:
-    """Load a model as inference does, which then finds it loaded; return what prepares images."""
+    """Load a model as inference does, which then finds it loaded; return its image preparation."""
     from all_clip import load_clip
 
     name = f"hf_clip:{model}"
@@ -111,7 +111,7 @@ TASKS = {
 
 
 def main(task: str, folder: Path, name: str) -> None:
-    """Do a task and print what it took."""
+    """Do a task and print its cost."""
     work = TASKS[task](folder, name)
     cpu, wall = time.process_time(), time.perf_counter()
     count = work()

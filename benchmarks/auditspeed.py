@@ -1,4 +1,4 @@
-"""How many images a second and core each stage of `clipaudit audit` takes, beside two peers.
+"""Measures images per second and core for each stage of `clipaudit audit`, beside two peers.
 
     python benchmarks/auditspeed.py [--images 100000] [--drawings data/clipart]
 
@@ -45,7 +45,7 @@ from clipaudit.errors import ClipauditError
 ROOT = Path(__file__).parents[1]
 PEERS = Path(__file__).with_name("auditpeers.py")
 DISTANCE = 31  # of two hashes: PDQ's own advice; `clipaudit audit` calibrates it
-BATCH = 256  # images a forward pass, the default of both sides
+BATCH = 256  # images per forward pass, the default of both sides
 MARK = "stages"  # of the measured part of a page
 LIBRARIES = ("pillow", "opencv-python-headless", "torch", "transformers", "onnxruntime")
 Taken = Mapping[str, float]  # count of images or pairs, seconds `cpu` and `wall`
@@ -299,7 +299,7 @@ def report(data: Path, asked: argparse.Namespace) -> Iterator[str]:
     candidates = pq.read_metadata(data / "train_candidates.parquet").num_rows
     yield (
         f"Drawings: {asked.drawings.name if asked.drawings else 'glyph world'}, rounds: "
-        f"{asked.rounds}. {candidates / asked.images:.1f} candidate pairs of repeats an image."
+        f"{asked.rounds}. {candidates / asked.images:.1f} candidate pairs of repeats per image."
     )
     for name in MODELS:
         if (data / f"peer_{name}.npy").exists():
@@ -307,7 +307,7 @@ def report(data: Path, asked: argparse.Namespace) -> Iterator[str]:
 
 
 def measure_all(data: Path, asked: argparse.Namespace) -> Iterator[tuple[Taken, Taken | None]]:
-    """Yield what each stage took, and its peer, None where it has none here."""
+    """Yield the cost of each stage and of its peer, or None if it has none here."""
     sizes = [f"--{name}={getattr(asked, name)}" for name in ("spotted", "verified")]
     for stage in STAGES:
         ours = run([sys.executable, __file__, "--stage", stage, "--folder", str(data), *sizes])
@@ -342,12 +342,12 @@ def cells(rounds: Sequence[Taken]) -> Iterator[str]:
 
 
 def rate(rounds: Sequence[Taken]) -> float:
-    """Return images, or pairs, a second of a core, the median of rounds."""
+    """Return images, or pairs, per second and core, the median of rounds."""
     return statistics.median(taken["count"] / taken["cpu"] for taken in rounds)
 
 
 def agreement(folder: Path, name: str) -> str:
-    """Return how alike our embeddings of a set are to the peer's, image by image."""
+    """Return how similar our embeddings of a set are to the peer's, image by image."""
     ours, theirs = (
         np.load(folder / each).astype(np.float64) for each in (f"{name}.npy", f"peer_{name}.npy")
     )

@@ -1,17 +1,17 @@
-"""How well copies are found, beside other tools, on copies planted among drawings.
+"""Measures how well copies are found, beside other tools, on copies planted among drawings.
 
     OMP_NUM_THREADS=1 .venv/bin/python benchmarks/copies.py --pictures clipart/png \
         [--originals 2000] [--work folder] [--peers imagededup cleanvision fastdup] [--jobs 2]
 
-Plants a copy of each original by each way of `plantedcopies.PLANTED`. The copies play the training
+Plants a copy of each original by each way of `plantedcopies.PLANTED`. The copies are the training
 data, the originals the test images. Every tool says which pairs of a copy and an original it takes
-for copies; precision, recall and F1 are of the pairs, by way. Ours runs with its defaults,
+for copies; precision, recall and F1 are those of the pairs, by way. Ours runs with its defaults,
 unless a rate is given: the threshold is calibrated on other drawings. Others run with theirs, each
-in an environment of its own that is made in the work folder, and without a network where `unshare`
-can take it away.
+in its own environment that is made in the work folder, and without a network if `unshare` can
+remove it.
 
-A work folder that is kept holds the planted set and what other tools found, which are used again;
-ours is always asked anew.
+A kept work folder has the planted set and the other tools' results, which are used again; ours
+always runs again.
 """
 
 import argparse
@@ -50,14 +50,14 @@ PEERS = {  # what is installed for each, and what is told of beside its name
     "fastdup": ("fastdup==2.54",),
 }
 MEASURES = ("F1", "recall", "precision")
-PDQ_DISTANCE = 31  # what its makers advise
+PDQ_DISTANCE = 31  # its authors' advice
 
 Found = Iterator[tuple[str, str, str]]  # method, copy, original
 Pairs = dict[str, np.ndarray]  # by method: ways, copies' and originals' numbers
 
 
 def main() -> None:
-    """Plant, ask every tool, and print the tables or write them into a page."""
+    """Plant copies, run every tool, and print the tables or write them into a page."""
     asked = parse()
     cv2.setNumThreads(1)
     with tempfile.TemporaryDirectory() as temporary:
@@ -92,7 +92,7 @@ def parse() -> argparse.Namespace:
 
 
 def about(asked: argparse.Namespace) -> str:
-    """Return what was measured, on what."""
+    """Return what was measured, and on which machine."""
     versions = ", ".join(
         package.replace("==", " ") for name in asked.peers for package in PEERS[name]
     )
@@ -105,7 +105,7 @@ def about(asked: argparse.Namespace) -> str:
 
 
 def by_clipaudit(planted: Path, asked: argparse.Namespace) -> Found:
-    """Candidates by hash at the calibrated threshold, and those that verification calls copies."""
+    """Yield candidates by hash at the calibrated threshold, and those verified as copies."""
     distance = calibrated_distance(asked)
     parts = [f"copies/{way:02d}" for way in range(len(PLANTED))]
     with ProcessPoolExecutor(asked.jobs, initializer=cv2.setNumThreads, initargs=(1,)) as pool:
@@ -135,7 +135,7 @@ def calibrated_distance(asked: argparse.Namespace) -> int | None:
 
 
 def described(planted: Path, views: Callable[..., object], part: str) -> Described:
-    """Return what a part's images are compared by; a row is the original's number."""
+    """Return the digests and hashes of a part's images; a row is the original's number."""
     files = sorted((planted / part).glob("*.png"))
     images = (
         OpenedImage(0, int(file.stem), hashlib.sha256(file.read_bytes()).hexdigest(), opened(file))
@@ -156,7 +156,7 @@ def opened(file: Path) -> np.ndarray:
 
 
 def by_pdq(planted: Path, asked: argparse.Namespace) -> Found:
-    """Pairs of which PDQ's hashes of the whole images differ in at most PDQ_DISTANCE bits."""
+    """Yield pairs whose PDQ hashes of the whole images differ in at most PDQ_DISTANCE bits."""
     numbers = range(asked.originals)
     with ProcessPoolExecutor(asked.jobs) as pool:
         hashed = partial(pdq, planted)
@@ -179,7 +179,7 @@ def pdq(planted: Path, name: str) -> np.ndarray:
 
 
 def write(answer: Path, find: Callable[[], Found]) -> None:
-    """Write what a tool of this environment finds, as `copypeers.py` does."""
+    """Write the findings of a tool of this environment, as `copypeers.py` does."""
     before = cpu_seconds()
     with answer.open("w", newline="") as file:
         rows = csv.writer(file)
@@ -188,13 +188,13 @@ def write(answer: Path, find: Callable[[], Found]) -> None:
 
 
 def cpu_seconds() -> float:
-    """Return the processor time of this process and of those that it has waited for."""
+    """Return the CPU time of this process and of those that it has waited for."""
     taken = os.times()
     return taken.user + taken.system + taken.children_user + taken.children_system
 
 
 def ask_peer(name: str, planted: Path, work: Path) -> None:
-    """Write what a peer finds in an environment of its own, unless that was done."""
+    """Write a peer's findings in its own environment, unless that is done."""
     answer, environment = work / f"{name}.csv", work.parent / f"{name}.env"
     if answer.exists():
         return
@@ -216,11 +216,11 @@ def install(name: str, environment: Path) -> None:
 
 
 def without_network() -> list[str]:
-    """Return what stands before a command to take the network away; nothing where that fails."""
+    """Return the prefix of a command that removes the network, empty if that fails."""
     command = ["unshare", "--map-root-user", "--net"]
     if shutil.which("unshare") and subprocess.run([*command, "true"]).returncode == 0:
         return command
-    print("unshare cannot take the network away here: peers run with it")
+    print("unshare cannot remove the network here: peers run with it")
     return []
 
 
@@ -255,7 +255,7 @@ def read(answers: Sequence[Path]) -> tuple[Pairs, dict[str, float]]:
 
 
 class Truth:
-    """Which pairs are right, which wrong, and which neither."""
+    """The pairs that are right, wrong, or neither."""
 
     def __init__(self, same: np.ndarray) -> None:
         """Take which pairs of originals are the same drawing."""
@@ -281,7 +281,7 @@ class Truth:
 
 
 def table(measure: str, at: int, scores: dict[str, np.ndarray]) -> str:
-    """Return one measure as Markdown, a row a way, a column a method."""
+    """Return one measure as Markdown, one row per way, one column per method."""
     rows = [f"| {measure} | {' | '.join(scores)} |", "|---" + "|--:" * len(scores) + "|"]
     names = [*(f"{name} {value:g}" for name, value in PLANTED), "all"]
     for row, name in enumerate(names):

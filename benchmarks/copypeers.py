@@ -1,10 +1,10 @@
-"""Tools that find near duplicates, each asked for pairs of a planted set, in its own environment.
+"""Runs tools that find near duplicates on a planted set, each in its own environment.
 
     python copypeers.py imagededup planted/ pairs.csv
 
-Writes a line per pair that a tool finds: method, copy, original; and last a line with the seconds
-that it took for all. `copies.py` runs this, with the Python of an environment that has the tool
-and nothing of clipaudit. Every tool runs with its defaults and on one core.
+Writes a line per pair that a tool finds: method, copy, original; and last a line with its total
+seconds. `copies.py` runs this, with the Python of an environment that has the tool and not
+clipaudit. Every tool runs with its defaults and on one core.
 """
 
 import contextlib
@@ -19,9 +19,9 @@ Found = Iterator[tuple[str, str, str]]  # method, and both files, relative to th
 
 
 def by_imagededup(planted: Path) -> Found:
-    """Its four hashes of 64 bits; a pair is found at a Hamming distance of at most 10.
+    """Yield pairs by its four hashes of 64 bits, at a Hamming distance of at most 10.
 
-    Only pairs of a copy and an original are compared, which are those it would find among others.
+    Only pairs of a copy and an original are compared.
     """
     import numpy as np
     from imagededup.methods import AHash, DHash, PHash, WHash
@@ -44,7 +44,7 @@ def by_imagededup(planted: Path) -> Found:
 
 
 def by_cleanvision(planted: Path) -> Found:
-    """Its sets of images of equal pixels or equal 64-bit pHash."""
+    """Yield pairs from its sets of images with equal pixels or equal 64-bit pHash."""
     from cleanvision import Imagelab
 
     lab = Imagelab(
@@ -63,10 +63,10 @@ def by_cleanvision(planted: Path) -> Found:
 
 
 def by_fastdup(planted: Path) -> Found:
-    """Its model's similarity, at least 0.9; of each copy the ten most similar originals.
+    """Yield pairs by its model's similarity, at least 0.9: each copy's ten most similar originals.
 
-    Two methods are told: at 0.9, above which its run keeps pairs, and at 0.96, at which it
-    groups duplicates. It is asked not to report errors to its makers.
+    Two methods are reported: at 0.9, above which its run keeps pairs, and at 0.96, at which it
+    groups duplicates. Its error reporting is turned off.
     """
     os.environ["SENTRY_OPT_OUT"] = "1"
     import fastdup
@@ -103,7 +103,7 @@ def files(planted: Path, *kinds: str) -> list[str]:
 
 
 def main() -> None:
-    """Ask one peer and write what it finds."""
+    """Run one peer and write its findings."""
     peer, planted, answer = sys.argv[1], Path(sys.argv[2]).resolve(), Path(sys.argv[3])
     start = time.process_time()
     with answer.open("w", newline="") as file, contextlib.redirect_stdout(sys.stderr):

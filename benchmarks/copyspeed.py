@@ -1,6 +1,6 @@
-"""How fast the copies audit hashes, searches and verifies: python benchmarks/copyspeed.py
+"""Measures how fast the copies audit hashes, searches and verifies: python benchmarks/copyspeed.py
 
-Prints images a second and core from 256-pixel JPEGs of noise and shapes to hashes, the time of a
+Prints images per second and core from 256-pixel JPEGs of noise and shapes to hashes, the time of a
 search of 1,000,000 by 50,000 hashes, and the time to verify a pair. Options: --hashes, --others,
 --images.
 """
@@ -53,7 +53,7 @@ def hashing(files: list[bytes]) -> None:
         _, hashes = hash_opened(images, views)
         rate = len(files) / (time.process_time() - start)
         views_each = len(hashes) / len(files)
-        print(f"{name} images: {rate:.0f} a second and core, {views_each:.0f} hashes each")
+        print(f"{name} images: {rate:.0f} per second and core, {views_each:.0f} hashes each")
 
 
 def searching(hashes: int, others: int) -> None:
@@ -84,7 +84,7 @@ def verifying(originals: list[np.ndarray]) -> None:
         others.append(time.process_time() - start)
     for name, times in (("made copies", copies), ("different images", others)):
         mean, median = 1000 * np.mean(times), 1000 * np.median(times)
-        print(f"verification of {name}: {mean:.1f} ms a pair on average, median {median:.1f}")
+        print(f"verification of {name}: {mean:.1f} ms per pair on average, median {median:.1f}")
 
 
 def main() -> None:

@@ -1,11 +1,11 @@
-"""The k-means of deduplication against faiss's, on the same vectors from the same start.
+"""Compares the k-means of deduplication with faiss's, on the same vectors from the same start.
 
     OMP_NUM_THREADS=1 python benchmarks/kmeans.py --rows 100000 --clusters 4000 --dimension 512
 
-Both make the same number of iterations over the same float16 vectors, in turns; medians are
-compared, in seconds of processors, which other work on the machine disturbs less. A product is that
-of one row and one centroid, two operations a dimension. "Similarity" is the mean of each row's to
-its most similar centroid: what k-means raises.
+Both make the same number of iterations over the same float16 vectors, in turns; medians of CPU
+seconds are compared, which other work on the machine disturbs less. A product is that of one row
+and one centroid, two operations per dimension. "Similarity" is the mean of each row's to its most
+similar centroid, which k-means maximizes.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Processor time of a training step by memory layout: contiguous against channels last.
+"""Compares the CPU time of a training step by memory layout: contiguous and channels last.
 
     OMP_NUM_THREADS=1 python benchmarks/layouts.py
 

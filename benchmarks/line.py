@@ -1,16 +1,16 @@
-"""Where the minutes of a finished run go: a line a rule, start-up and imports apart from the work.
+"""Shows a finished run's time by rule, with start-up and imports apart from the work.
 
     .venv/bin/python benchmarks/line.py [--folder .] [--results results] [--imports]
 
-Reads the events of the last run in `logs/runs` (when each job started and ended, to Snakemake) and
-the lineage records (when its step began to compute, how long, with how much of the processors). So
-a job's time is cut in three: *start* (Python, Snakemake's preamble, the action key), *work*, *end*
-(outputs put in place, the process taken apart, Snakemake's own notes). Jobs without a record made
-no outputs of the store, or took theirs from it: all of their time is work. With `--imports` the
-libraries that a record says were loaded are imported in fresh processes, and *imports* is that
-part of the work; the rest is what the rule is for.
+Reads the events of the last run in `logs/runs` (when each job started and ended, for Snakemake) and
+the lineage records (when its step began to compute, how long, with how much CPU time). So a job's
+time has three parts: *start* (Python, Snakemake's preamble, the action key), *work*, *end* (moving
+outputs into place, interpreter teardown, Snakemake's own notes). Jobs without a record made no
+outputs of the store, or took theirs from it: all of their time is work. With `--imports`, the
+libraries in a record are imported in fresh processes, and *imports* is that part of the work.
 
-The last lines add up: cores times the run's wall clock is what jobs held and what no job held.
+The last lines add up: cores times the run's wall clock is the time that jobs held and the time that
+no job held.
 """
 
 import argparse

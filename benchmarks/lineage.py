@@ -1,4 +1,4 @@
-"""How fast questions about lineage are answered on a store of a million records.
+"""Measures how fast questions about lineage are answered on a store of a million records.
 
     .venv/bin/python benchmarks/lineage.py [--records 1000000] [--folder FOLDER]
 

@@ -1,13 +1,13 @@
-"""A run of thousands of jobs to its end, by the real workflow, on shards of a few samples.
+"""Runs thousands of jobs of the real workflow to the end, on shards of a few samples.
 
     .venv/bin/python benchmarks/manyjobs.py [--shards 120] [--samples 8] [--folder FOLDER]
 
-The micro world's similarity audit with a part for each shard of the large corpus: the graph has the
-shape of a run of as many parts, and every job is run, the few trainings too. Then the same again,
-which has nothing to do, and once more with results/ removed, when each job takes its answer from
-the store. Jobs run in forks of one warm process (benchmarks/zygote.py), since else their imports
-would be all that is measured; `--cold` starts a Python for each, as Snakemake does. Prints jobs,
-seconds and memory of each run.
+It is the micro world's similarity audit with one part per shard of the large corpus: the graph has
+the shape of a run of as many parts, and every job runs, including the few training runs. Then the
+same runs again, with nothing to do, and once more with results/ removed, so that each job takes its
+result from the store. Jobs run in forks of one warm process (benchmarks/zygote.py), since otherwise
+only their imports would be measured; `--cold` starts a Python for each, as Snakemake does. Prints
+jobs, seconds and memory of each run.
 """
 
 import argparse

@@ -1,19 +1,19 @@
-"""Exact two-way nearest neighbours against other libraries in both directions, on the same vectors.
+"""Compares exact two-way nearest neighbours with other libraries, on the same vectors.
 
     OMP_NUM_THREADS=1 python benchmarks/nearest.py --rows 50000 --queries 5000 --k 1 10 100
     OMP_NUM_THREADS=1 python benchmarks/nearest.py --peers --kernels amx_bf16 avx512 --k 10
     python benchmarks/nearest.py --device cuda --threads 16 --rows 262144 --queries 50000 --kernels
 
-Both sides answer: the most similar query of every row, the k most similar rows of every query.
+Both sides return the most similar query of every row, and the k most similar rows of every query.
 Peers (peers.py) get copies in their own types, made before the clock starts; our clock includes
-everything from float16 on. The contenders take turns within one run, and medians
-are compared, so that other work on the machine disturbs both alike. A sample of each contender's
-decisions is compared with float64: every row's best query, every query's k-th row, values too.
+everything from float16 on. The contenders take turns within one run, and medians are compared, so
+that other work on the machine disturbs both equally. A sample of each contender's decisions is
+compared with float64: every row's best query, every query's k-th row, and their values.
 
-On a GPU the fused search is a contender, once for each of `--tilings` (rows x queries x warps), and
-so are two that say how much of it is the product's: torch's own (cuBLAS), of the same float16
-vectors, with both maxima taken from the rounded scores, and alone. Their operands lie on the GPU
-before their clock starts. What these three take has not been measured yet.
+On a GPU the fused search is a contender, once for each of `--tilings` (rows x queries x warps).
+Two more show the product's share of it: torch's own (cuBLAS), of the same float16 vectors, with
+both maxima taken from the rounded scores, and alone. Their operands are on the GPU before their
+clock starts. These three have not been measured yet.
 """
 
 import argparse
@@ -75,8 +75,8 @@ def parse() -> argparse.Namespace:
 def make_vectors(n: int, q: int, d: int, kind: str) -> tuple[np.ndarray, np.ndarray]:
     """Return n unit rows and q queries in float16, a fiftieth of the queries with near copies.
 
-    `iso` is isotropic; `clip` has what CLIP embeddings have: a common mean, a spectrum that falls
-    like a power law, clusters.
+    `iso` is isotropic; `clip` is like CLIP embeddings: a common mean, a spectrum that falls like a
+    power law, clusters.
     """
     rng = np.random.default_rng(0)
     spectrum = np.arange(1, d + 1, dtype=np.float32) ** -0.5
@@ -108,7 +108,7 @@ def unit(vectors: np.ndarray) -> np.ndarray:
 def list_contenders(
     settings: argparse.Namespace, rows: np.ndarray, queries: np.ndarray
 ) -> dict[tuple[str, int], Callable[[], Answer | None]]:
-    """Return what is to be timed, by name and k."""
+    """Return the contenders, by name and k."""
     gaps = None if settings.gap is None else np.full(len(queries), settings.gap)
     addresses = np.arange(len(rows))
     resources = Resources(
@@ -164,7 +164,7 @@ def list_contenders(
 
 
 def by_product(rows: torch.Tensor, queries: torch.Tensor, block_rows: int, k: int) -> Answer:
-    """Answer by the scores as they are rounded to float16: not exact."""
+    """Answer by the scores rounded to float16: not exact."""
     best, q = [], len(queries)
     top, address = queries.new_empty(0, q), torch.empty(0, q, dtype=torch.long, device=rows.device)
     for number, block in enumerate(rows.split(block_rows)):
@@ -178,7 +178,7 @@ def by_product(rows: torch.Tensor, queries: torch.Tensor, block_rows: int, k: in
 
 
 def multiply(rows: torch.Tensor, queries: torch.Tensor, block_rows: int) -> None:
-    """Make all scores, and look at none."""
+    """Compute all scores, and read none."""
     scores = rows.new_empty(min(block_rows, len(rows)), len(queries))
     for block in rows.split(block_rows):
         torch.mm(block, queries.T, out=scores[: len(block)])

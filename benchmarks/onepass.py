@@ -1,4 +1,4 @@
-"""One pass over the disk: embeddings are read while a search computes; what does it take in all?
+"""Measures one pass over the disk, in which embeddings are read while a search computes.
 
     OMP_NUM_THREADS=1 python benchmarks/onepass.py [--rows 786432] [--queries 60 600 6000] [--cold]
 

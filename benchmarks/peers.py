@@ -1,8 +1,8 @@
-"""What a user could take instead of our search: other libraries, asked for both directions.
+"""Runs alternatives to our search: other libraries, in both directions.
 
-Every peer answers with the most similar query of each row and the k most similar rows of each
-query, from float32 or float16 copies that are made before its clock starts. faiss and torch are
-dependencies of ours; usearch and scann are asked where they are installed.
+Every peer returns the most similar query of each row and the k most similar rows of each query,
+from float32 or float16 copies that are made before its clock starts. faiss and torch are our
+dependencies; usearch and ScaNN run if they are installed.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ PRODUCT_ROWS = 8_192  # multiplied at once
 def list_peers(
     rows: Float16[np.ndarray, "n d"], queries: Float16[np.ndarray, "q d"], threads: int
 ) -> dict[str, Peer]:
-    """Return the peers by name, the one that ratios are taken to first."""
+    """Return the peers by name, the reference of ratios first."""
     wide_rows, wide_queries = rows.astype(np.float32), queries.astype(np.float32)
     faiss.omp_set_num_threads(threads)
     torch.set_num_threads(threads)
@@ -41,7 +41,7 @@ def list_peers(
 
 
 def product_alone(rows: Float16[np.ndarray, "n d"], queries: Float16[np.ndarray, "q d"]) -> None:
-    """Multiply by torch in bfloat16, and look at no score."""
+    """Multiply by torch in bfloat16, and read no score."""
     left, right = _bfloat16(rows), _bfloat16(queries)
     scores = torch.empty(PRODUCT_ROWS, len(right), dtype=torch.bfloat16)
     for some in torch.split(left, PRODUCT_ROWS):

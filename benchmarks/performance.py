@@ -1,10 +1,10 @@
-"""How fast the search is beside other libraries: the measured tables of docs/performance.md.
+"""Measures the search beside other libraries, for the tables of docs/performance.md.
 
     OMP_NUM_THREADS=2 .venv/bin/python benchmarks/performance.py [--markdown docs/performance.md]
 
-Contenders take turns within one run, on the same vectors, and medians are compared; so other work
-on the machine disturbs all alike. Times are of one thread's processor, but for the last table.
-usearch and scann take part where they are installed. Takes a quarter of an hour.
+Contenders take turns within one run, on the same vectors, and medians are compared, so that other
+work on the machine disturbs all equally. Times are one thread's CPU time, except in the last table.
+usearch and ScaNN take part if they are installed. It takes a quarter of an hour.
 """
 
 import argparse
@@ -66,7 +66,7 @@ def parse() -> argparse.Namespace:
 
 
 def machine(names: Sequence[str] = ("faiss-cpu", "torch", "numpy")) -> str:
-    """Return what the figures were measured on, with the versions of some libraries."""
+    """Return the machine of the figures, with the versions of some libraries."""
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     name = next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
     libraries = ", ".join(f"{each} {version(each)}" for each in names)

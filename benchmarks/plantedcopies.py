@@ -1,6 +1,6 @@
-"""Copies planted on purpose: drawings of a folder, and a copy of each by every way of a list.
+"""Plants copies: writes drawings of a folder, and a copy of each by every way of a list.
 
-Drawings are laid on white, reduced to a longer side of 512 pixels, and written as PNG:
+Drawings are put on white, reduced to a longer side of 512 pixels, and written as PNG:
 `originals/00017.png`, and `copies/03/00017.png` for its copy by the fourth of PLANTED.
 """
 
@@ -25,16 +25,16 @@ PLANTED = (
 )  # fmt: skip
 SEED = 20
 SIDE = 512  # pixels of the longer side
-MAX_PIXELS = 20_000_000  # larger drawings are passed over, for their time
+MAX_PIXELS = 20_000_000  # larger drawings are skipped, for their time
 MIN_SIDE = 16
-SAME = 0.99  # correlation of two drawings, at least: then their pair says nothing
+SAME = 0.99  # correlation from which a pair of drawings is not counted
 THUMBNAIL = 32
 
 
 def plant(folder: Path, target: Path, originals: int, jobs: int) -> None:
     """Draw originals from the PNG below a folder, and write them and their copies.
 
-    A finished set of the same size is left as it is.
+    A finished set of the same size is unchanged.
     """
     done = target / "planted.json"
     stated = {"originals": originals, "ways": [list(way) for way in PLANTED], "seed": SEED}
@@ -53,8 +53,8 @@ def plant(folder: Path, target: Path, originals: int, jobs: int) -> None:
 def drawings(folder: Path, count: int, skipped: int = 0) -> Iterator[np.ndarray]:
     """Yield `count` drawings in a seeded order, after `skipped` others.
 
-    Passed over: what does not open, what is gigantic or tiny, what has one colour alone, and what
-    has the pixels of an earlier one.
+    Skipped are drawings that do not open, are gigantic or tiny, have only one colour, or have the
+    pixels of an earlier one.
     """
     files = sorted(folder.rglob("*.png"))
     seen: set[bytes] = set()
@@ -76,10 +76,10 @@ def background(number: int, originals: int) -> int:
 
 
 def same_drawings(target: Path, originals: int) -> np.ndarray:
-    """Return which pairs of originals are drawings of the same shapes, in whatever colours.
+    """Return which pairs of originals are drawings of the same shapes, in any colours.
 
     Their grey values correlate at SAME or more, when both are squeezed to a small square. Pairs of
-    one's copy and the other say nothing of a method: they are neither right nor wrong.
+    one's copy and the other do not count for a method: they are neither right nor wrong.
     """
     small = np.stack([_thumbnail(target, number) for number in range(originals)])
     small -= small.mean(axis=1, keepdims=True)

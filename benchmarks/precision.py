@@ -1,8 +1,8 @@
-"""How far bfloat16 moves embeddings: python benchmarks/precision.py, where a demo is finished.
+"""Measures how far bfloat16 moves embeddings: python benchmarks/precision.py, after the demo.
 
 Embeds the first images of a corpus by a model that was trained there, in float32 and in bfloat16,
-on the processor, and prints how far the similarities of all pairs move. Options: --settings,
---encoder, --corpus, --images.
+on the CPU, and prints how far the similarities of all pairs move. Options: --settings, --encoder,
+--corpus, --images.
 """
 
 import argparse

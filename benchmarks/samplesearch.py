@@ -1,11 +1,11 @@
-"""How long the search among samples takes in Chromium, with no server.
+"""Measures how long the search among samples takes in Chromium, without a server.
 
     OMP_NUM_THREADS=1 python benchmarks/samplesearch.py [--samples 100000]
 
-Makes a catalog of so many samples with captions, half of them near a test image, and the report's
-page of samples with its index. Opens it from disk and asks: by a word, by two words and a facet, by
-a facet in an order. Prints a table in Markdown: milliseconds until an answer stands on the page,
-the first one with reading the index, then medians. docs/report.md has it.
+Makes a catalog of this many samples with captions, half of them near a test image, and the report's
+page of samples with its index. Opens it from disk and searches by a word, by two words and a facet,
+and by a facet in an order. Prints a table in Markdown: milliseconds until the page shows an answer,
+the first one including reading the index, then medians. docs/report.md has it.
 """
 
 import argparse

@@ -1,15 +1,14 @@
-"""What each rule takes as the corpora grow: time, processors, memory and bytes, with the slopes.
+"""Measures each rule's time, CPU time, memory and bytes as the corpora grow, with the slopes.
 
     .venv/bin/python benchmarks/scale.py [--base 8000] [--sizes 1 4 16] [--markdown docs/scale.md]
 
-Runs the real workflow over the demo's world, with BASE pictures times each of the sizes in the
-large corpus, as many times the posters, and clusters of deduplication as many times the demo's; all
-other corpora and settings stay as they are. The encoder is the demo's own, trained once; `train` is
-one more training, on all that grew. Values are those of the lineage records, sums over all jobs of
-a rule on the corpora that grow (of memory the most): neither the start of processes nor Snakemake's
-own time enters; the last lines have those, and the making of the pictures. A slope is that of the
-logarithms, by least squares: 1 is linear, 2 quadratic, 0 constant. Each size has a store of its
-own.
+Runs the real workflow on the demo's world, with BASE images times each of the sizes in the large
+corpus, and the posters and clusters of deduplication multiplied likewise; all other corpora and
+settings are unchanged. The encoder is the demo's own, trained once; `train` is one more training
+run, on everything that grew. Values come from the lineage records: sums over all jobs of a rule on
+the corpora that grow (for memory the maximum). They exclude the start of processes and Snakemake's
+own time; the last lines have these, and the making of the images. A slope is that of the
+logarithms, by least squares: 1 is linear, 2 quadratic, 0 constant. Each size has its own store.
 """
 
 import argparse

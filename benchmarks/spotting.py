@@ -1,11 +1,11 @@
-"""What reading text costs beside rapidocr as it comes, on images whose text is known.
+"""Measures the cost of reading text beside unmodified rapidocr, on images whose text is known.
 
     OMP_NUM_THREADS=1 python benchmarks/spotting.py data/clipart
 
 Reads the corpora of benchmarks/texttradeoff.py, and the clip art at 256 pixels, as training images
-are stored. All readers take their turn at each image: rapidocr as it comes, our reader before
+are stored. All readers take their turn at each image: unmodified rapidocr, our reader before
 denormal weights and padding were removed, our reader, and its search for lines alone. Prints a
-table in Markdown: CPU time an image on one core; the share of words that are read, or of images
+table in Markdown: CPU time per image on one core; the share of words that are read, or of images
 without text that seem to have some. The default decides what counts as text, for all readers.
 docs/performance.md has the table.
 """
@@ -30,7 +30,7 @@ OURS, STOCK, BEFORE, FINDING = "clipaudit", "rapidocr", "before", "finding lines
 
 
 class Result(NamedTuple):
-    """What some reader made of images: milliseconds an image, and a share in percent."""
+    """A reader's result on images: milliseconds per image, and a share in percent."""
 
     milliseconds: float
     share: float

@@ -1,4 +1,4 @@
-"""How fast `clipaudit stream` starts and filters, against what a training loop reads.
+"""Measures how fast `clipaudit stream` starts and filters, compared with a training loop.
 
     .venv/bin/python benchmarks/stream.py [--samples 2000] [--side 256]
 

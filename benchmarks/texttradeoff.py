@@ -1,11 +1,11 @@
-"""What counts as text: what each choice finds and mistakes, in three kinds of pictures.
+"""Measures what each choice of text thresholds finds and mistakes, in three kinds of images.
 
     OMP_NUM_THREADS=1 python benchmarks/texttradeoff.py data/clipart
 
-Reads pictures whose text is known: the demo's posters and album, clip art with and without `<text>`
-in its SVG (`make clipart` unpacks it), and pages of running text in nine fonts beside pages without
-any. Prints a table in Markdown; with `--turned` another one, of pictures that are turned. Both are
-in docs/evidence.md.
+Reads images whose text is known: the demo's posters and album, clip art with and without `<text>`
+in its SVG (`make clipart` unpacks it), and pages of running text in nine fonts and pages without
+any. Prints a table in Markdown; with `--turned` another one, of rotated images. Both are in
+docs/evidence.md.
 """
 
 import argparse
@@ -43,7 +43,7 @@ from clipaudit.reports.intervals import exact_interval
 SCORES, LETTERS = (0.5, 0.8, 0.9), (1, 2, 3)
 SCRIPTS: dict[str, tuple[str, ...]] = {"all": (), "Latin": ("Latin",)}
 DEFAULT = Counted(0.8, 2, 0, SCRIPTS["Latin"])  # captions are English
-TURNS = (0, 90, 180, 270)  # degrees, against the clock
+TURNS = (0, 90, 180, 270)  # degrees, counterclockwise
 
 FACES = (
     *("DejaVuSans", "DejaVuSans-Bold", "DejaVuSans-Oblique", "DejaVuSansMono", "DejaVuSerif"),

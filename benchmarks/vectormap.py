@@ -1,9 +1,9 @@
-"""What a map of vectors takes: one number of points in one process, so that memory is its own.
+"""Measures the cost of a map of vectors, for one number of points in its own process.
 
     OMP_NUM_THREADS=1 python benchmarks/vectormap.py --points 5000 --dimension 512
 
-Vectors lie around a hundred directions, with as much noise. Seconds of processors, imports left
-out; the highest memory of the process, libraries included.
+Vectors are around a hundred directions, with as much noise. Prints CPU seconds without imports, and
+the peak memory of the process, libraries included.
 """
 
 import argparse

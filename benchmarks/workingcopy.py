@@ -1,4 +1,4 @@
-"""Copies of the project, in which benchmarks and tests run the real workflow."""
+"""Makes copies of the project in which benchmarks and tests run the real workflow."""
 
 import os
 import shutil
@@ -15,7 +15,7 @@ COPIED = ("Snakefile", "rules", "workflow_scripts", "clipaudit", "config", "envs
 
 @dataclass(frozen=True)
 class Ran:
-    """What one process took: wall-clock seconds, and the most memory of it or of a child."""
+    """The cost of one process: wall-clock seconds, and the peak memory of it or of a child."""
 
     seconds: float
     peak_memory_mb: int
@@ -49,13 +49,13 @@ class WorkingCopy:
 
 
 def working_copy(folder: Path) -> WorkingCopy:
-    """Copy the project into a folder; what an earlier copy computed there stays."""
+    """Copy the project into a folder; keep the results of an earlier copy there."""
     copy_files(folder)
     return WorkingCopy(folder.absolute())
 
 
 def copy_files(folder: Path) -> None:
-    """Copy what a run needs of the project into a folder, over what lies there."""
+    """Copy the project's files that a run needs into a folder, overwriting existing ones."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in COPIED:
         source, target = ROOT / name, folder / name

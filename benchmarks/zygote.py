@@ -1,11 +1,11 @@
-"""Snakemake whose scripts run in forks of a warm process, for runs of thousands of tiny jobs.
+"""Runs Snakemake with scripts in forks of a warm process, for thousands of tiny jobs.
 
     python benchmarks/zygote.py <any arguments of snakemake>
 
-Snakemake starts a Python for each script, which imports for longer than a tiny job works. Here a
-server process (multiprocessing's forkserver) has imported the libraries once, and each job is a
-fork of it: still a process of its own, with the same script, job object, log and exit status.
-Everything else is Snakemake as it is: its graph, its scheduler, its metadata.
+Snakemake starts a Python for each script, whose imports take longer than a tiny job. Here a server
+process (multiprocessing's forkserver) has imported the libraries once, and each job is a fork of
+it: still its own process, with the same script, job object, log and exit status. Everything else is
+unmodified Snakemake: its graph, its scheduler, its metadata.
 """
 
 import multiprocessing

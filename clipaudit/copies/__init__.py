@@ -1,1 +1,1 @@
-"""The fourth audit: which test images lie in the training data, told without a model."""
+"""The fourth audit: finds test images in the training data, without a model."""

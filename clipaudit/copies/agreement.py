@@ -1,8 +1,8 @@
-"""Measures how far two aligned pictures agree, where there is content to agree about.
+"""Measures how far the content of two aligned images agrees.
 
 Both are drawn over their overlap on a coarse canvas in colour, and on a finer one in grey. Only
 windows with structure in one of the two count, so that a white background agrees with nothing.
-Where they do not agree as they are, the sharper one is blurred, and one gets the affine map of
+If they do not agree unchanged, the sharper one is blurred, and one gets the affine map of
 colours that fits the other best. How much such freedom proves depends on how rich the content is.
 """
 
@@ -51,7 +51,7 @@ Mask = Bool[np.ndarray, "a b"]
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
-    """What the comparison of two aligned pictures gave."""
+    """What the comparison of two aligned images gave."""
 
     coarse: Structure
     fine: Structure
@@ -119,13 +119,13 @@ class Alignment(NamedTuple):
 
 
 def aligned(first: Pyramid, second: Pyramid, to_second: Affine) -> Alignment | None:
-    """Return what two pictures show under an alignment; None: they do not overlap."""
+    """Return what two images show under an alignment, or None if they do not overlap."""
     overlap = drawn_overlap(first, second, to_second, side=COARSE_SIDE, smoothing=COARSE_SMOOTHING)
     return None if overlap is None else Alignment(to_second, overlap, coarse_structure(overlap))
 
 
 def agreement(first: Pyramid, second: Pyramid, alignment: Alignment) -> Agreement | None:
-    """Return how far two pictures agree under an alignment; None: they do not overlap."""
+    """Return how far two images agree under an alignment, or None if they do not overlap."""
     close = drawn_overlap(
         first,
         second,
@@ -138,7 +138,7 @@ def agreement(first: Pyramid, second: Pyramid, alignment: Alignment) -> Agreemen
 
 
 def in_plain_colours(found: Agreement) -> Agreement:
-    """Return the agreement without mapping colours: a map may hide what was laid over a picture."""
+    """Return the agreement without mapping colours, as a map may hide an overlay."""
     return _agreement(found.overlap, found.close, Coarse(found.unmapped, found.unmapped, None))
 
 
@@ -192,7 +192,7 @@ def _corners(coarse: Structure) -> Mask:
 
 
 def richness(corners: Mask) -> int:
-    """Count the cells of 8 x 8 pixels that have corners: what agreement of these can prove."""
+    """Count the cells of 8 x 8 pixels that have corners: the more, the more agreement proves."""
     padded = np.pad(corners, [(0, -side % CELL) for side in corners.shape])
     rows, columns = (side // CELL for side in padded.shape)
     return int(padded.reshape(rows, CELL, columns, CELL).any(axis=(1, 3)).sum())

@@ -1,7 +1,7 @@
-"""Maps one picture's frame to another's where only size, border, mirror and quarter turns differ.
+"""Maps one image's frame to another's where only size, border, mirror and quarter turns differ.
 
-The eight mirrors and turns are compared on thumbnails of the whole pictures and of what lies inside
-their borders, by grey values and by edges, since other colours may turn grey values around.
+The eight mirrors and turns are compared on thumbnails of the whole images and of the parts inside
+their borders, by grey values and by edges, since other colours may invert grey values.
 """
 
 import itertools
@@ -19,7 +19,7 @@ from clipaudit.copies.structure import channel_mean
 
 THUMB = 32  # pixels
 STRETCH = 1.5  # by which the ratio of the sides may differ
-PREFERENCE = 0.02  # of likeness, for the simpler of two turns that fit a symmetric picture alike
+PREFERENCE = 0.02  # of likeness, for the simpler of two turns that fit a symmetric image equally
 STEPS = 25  # of the refinement
 ECC_SMOOTHING = 5  # pixels: OpenCV's own default
 
@@ -46,7 +46,7 @@ class Turn(NamedTuple):
         return matrix
 
     def undone(self, thumb: Thumb) -> Thumb:
-        """Return a square picture as it lies before the turn."""
+        """Return a square image with the turn undone."""
         flipped = thumb[:: -1 if self.flip_y else 1, :: -1 if self.flip_x else 1]
         return flipped.transpose(1, 0, 2) if self.exchanged else flipped
 
@@ -64,10 +64,10 @@ class Candidate(NamedTuple):
 def box_candidates(
     first: dict[Box, Thumbs], second: dict[Box, Thumbs], most: int
 ) -> list[Candidate]:
-    """Return the likeliest `most` alignments of whole pictures and of their contents, in order.
+    """Return the likeliest `most` alignments of whole images and of their contents, in order.
 
-    Each box of the first (whole, content) meets each of the second, in all turns under which the
-    ratio of their sides is alike. Of two that are as likely, the one that is tried first.
+    Each box of the first (whole, content) is compared with each of the second, in all turns that
+    give a similar ratio of sides. Of two that are equally likely, the one tried first wins.
     """
     found = [
         (likeness, one, turn, two)
@@ -80,7 +80,7 @@ def box_candidates(
 
 
 def box_thumbs(pyramid: Pyramid) -> dict[Box, Thumbs]:
-    """Return the thumbnails of the whole picture and, where that is less, of its content."""
+    """Return the thumbnails of the whole image and, if it has a border, of its content."""
     whole = Box(0, pyramid.size[0], 0, pyramid.size[1])
     return {box: _turned(_thumb(pyramid, box)) for box in (whole, pyramid.content)}
 
@@ -125,7 +125,7 @@ def refined(
     overlap: Overlap,
     to_second: Affine,
 ) -> Affine | None:
-    """Return the alignment moved so that both canvases correlate best; None: none is found.
+    """Return the alignment moved so that both canvases correlate best, or None if there is none.
 
     The canvases are those of the overlap, maybe in mapped colours or in grey. OpenCV's ECC
     maximises the correlation of grey values over all affine maps.

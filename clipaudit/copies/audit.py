@@ -1,4 +1,4 @@
-"""The declaration of the copies audit."""
+"""Declares the copies audit."""
 
 from typing import Any
 

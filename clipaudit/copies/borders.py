@@ -1,9 +1,9 @@
-"""Finds the uniform borders of a picture: margins, letterboxes, frames of a screenshot.
+"""Finds the uniform borders of an image: margins, letterboxes, frames of a screenshot.
 
-Each side has a colour of its own, the median of its outermost line. A line belongs to the border
-as long as nearly all of its pixels are near that colour; JPEG noise is allowed for. Borders within
-borders are removed too, so that a black frame around a white margin leaves what the margin alone
-would leave.
+Each side has its own colour, the median of its outermost line. A line belongs to the border as
+long as nearly all of its pixels are near that colour; JPEG noise is allowed for. Borders within
+borders are removed too: an image in a white margin and a black frame is cut to the same box as
+one in the margin alone.
 """
 
 from typing import NamedTuple
@@ -18,7 +18,7 @@ ROUNDS = 4  # borders within borders that are looked for
 
 
 class Box(NamedTuple):
-    """Rows top to bottom and columns left to right of a picture, ends not included, in pixels."""
+    """Rows top to bottom and columns left to right of an image, ends not included, in pixels."""
 
     top: int
     bottom: int
@@ -41,18 +41,18 @@ class Box(NamedTuple):
         return self.height / self.width
 
     def cut(self, rgb: UInt8[np.ndarray, "h w 3"]) -> UInt8[np.ndarray, "a b 3"]:
-        """Return the part of the picture inside the box, as a view."""
+        """Return the part of the image inside the box, as a view."""
         return rgb[self.top : self.bottom, self.left : self.right]
 
 
 def content_box(rgb: UInt8[np.ndarray, "h w 3"]) -> Box:
-    """Return the box inside the uniform borders of a picture.
+    """Return the box inside the uniform borders of an image.
 
-    Without borders, and where nothing would be left (a uniform picture), the whole picture.
+    This is the whole image if it has no borders, or if nothing would be left (a uniform image).
 
-    >>> picture = np.zeros((6, 8, 3), np.uint8)
-    >>> picture[2:5, 1:4] = np.arange(0, 243, 27).reshape(3, 3, 1)
-    >>> content_box(picture)
+    >>> image = np.zeros((6, 8, 3), np.uint8)
+    >>> image[2:5, 1:4] = np.arange(0, 243, 27).reshape(3, 3, 1)
+    >>> content_box(image)
     Box(top=2, bottom=5, left=1, right=4)
     """
     whole = box = Box(0, rgb.shape[0], 0, rgb.shape[1])
@@ -91,7 +91,7 @@ def _lines_from(part: UInt8[np.ndarray, "a b 3"], side: int) -> UInt8[np.ndarray
 
 def _uniform_lines(lines: UInt8[np.ndarray, "n m 3"], colour: np.ndarray, side: int) -> np.ndarray:
     """Return which lines have nearly all pixels near a colour."""
-    rows = lines if side < 2 else lines.transpose(1, 0, 2)  # as it lies in memory: faster
+    rows = lines if side < 2 else lines.transpose(1, 0, 2)  # in memory order: faster
     low, high = np.ceil(colour - TOLERANCE), np.floor(colour + TOLERANCE)
     near = cv2.inRange(np.ascontiguousarray(rows), low, high)
     counts = cv2.reduce(near, int(side < 2), cv2.REDUCE_SUM, dtype=cv2.CV_32S).ravel() // 255

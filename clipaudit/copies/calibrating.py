@@ -1,7 +1,7 @@
-"""Calibration on a run's own images: copies are made of some, and looked for among the others.
+"""Calibrates on a run's own images: makes copies of some, and searches for them among the others.
 
-What a candidate's distance or similarity must be is read off what such copies have, and off what
-pairs have that are no copies. See `copies.calibration` and `copies.thresholds`.
+The thresholds follow from the distances and similarities of such copies, and from those of pairs
+that are not copies. See `copies.calibration` and `copies.thresholds`.
 """
 
 import logging
@@ -70,8 +70,8 @@ def pick_originals(
 ) -> dict[str, Int64[np.ndarray, " n"]]:
     """Return the addresses of the originals by corpus: the first `count` in the order of `seed`.
 
-    Samples of several corpora that share a place are taken in the order of the corpora. All where
-    there are fewer.
+    Samples of several corpora that share a place are taken in the order of the corpora. If there
+    are fewer than `count`, all are returned.
     """
     ranked = []
     for position, table in enumerate(samples.values()):
@@ -91,7 +91,7 @@ def pick_originals(
 def calibrate_hashes(
     originals: Sequence[Original], *, per_million: float, distance: int | None, workers: int = 1
 ) -> Calibrated:
-    """Return what hashes find of made copies, at the given distance or the one that is chosen.
+    """Return which made copies hashes find, at the given distance or the chosen one.
 
     Up to `workers` processes make, hash and verify copies.
     """
@@ -128,9 +128,9 @@ def calibrate_encoder(
     per_million: float,
     similarity: float | None,
 ) -> Calibrated:
-    """Return what an encoder finds of made copies, at the given similarity or the chosen one.
+    """Return which made copies an encoder finds, at the given similarity or the chosen one.
 
-    `embed` gives the stored form of embeddings, of unit length in float16, a row an image.
+    `embed` gives the stored form of embeddings: unit length, float16, one row per image.
     """
     copies = plan_copies(len(originals))
     known = embed([each.rgb for each in originals])
@@ -147,9 +147,9 @@ def calibrate_encoder(
 
 
 def plan_copies(originals: int) -> MadeCopies:
-    """Return the copies that are made: each original in each of WAYS, by original, then way.
+    """Return the copies to make: each original in each of WAYS, by original, then way.
 
-    An original that is put on another image is put on the next original.
+    An original that is pasted on another image is pasted on the next original.
     """
     original = np.repeat(np.arange(originals), len(WAYS))
     position = np.tile(np.arange(len(WAYS)), originals)
@@ -161,7 +161,7 @@ def plan_copies(originals: int) -> MadeCopies:
 def make_copies(
     originals: Sequence[Original], copies: MadeCopies, which: Iterable[int] | None = None
 ) -> Iterator[Rgb]:
-    """Yield copies, all or those of some numbers, in order."""
+    """Yield all copies, or those with the given numbers, in order."""
     numbers = range(len(copies.original)) if which is None else which
     progress = Progress(_log, "making copies", total=len(copies.original), unit="copies")
     for done, number in enumerate(numbers):
@@ -229,7 +229,7 @@ def _verify(
     pairs: Sequence[tuple[int, int]],
     workers: int,
 ) -> list[bool]:
-    """Return of pairs (copy, original), sorted, whether pixels call them copies.
+    """Return for each pair (copy, original), sorted, whether pixels call it a copy.
 
     The pairs of a copy are verified together, so that it is made once.
     """

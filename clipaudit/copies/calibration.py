@@ -1,4 +1,4 @@
-"""How many made copies a method finds, and how many pairs that are no copies it finds too.
+"""Measures how many made copies a method finds, and how many pairs that are not copies.
 
 Copies are made of originals (`copies.transformations`), and every copy is compared with every
 original. `copies.calibration_pairs` says which of these pairs count, and what their values mean.
@@ -25,7 +25,7 @@ CALIBRATION = pa.schema(
         pa.field("position", pa.int32(), nullable=False),  # in the list of ways, from 0
         pa.field("transformation", pa.string(), nullable=False),
         pa.field("strength", pa.float64(), nullable=False),
-        pa.field("label", pa.string(), nullable=False),  # the strength, for people
+        pa.field("label", pa.string(), nullable=False),  # the strength, as shown
         pa.field("copies", pa.int64(), nullable=False),
         pa.field("found", pa.int64()),  # null: no threshold was chosen
         pa.field("verified", pa.int64()),  # of those found; null: not verified
@@ -48,11 +48,11 @@ def measure_distances(
     originals: int,
     largest: int = LARGEST_DISTANCE,
 ) -> Measured:
-    """Return what each of the distances 0 to `largest` finds: a pair at most as far apart.
+    """Return what each of the distances 0 to `largest` finds: the pairs at most that far apart.
 
     A block, `Integer["m originals"]`, holds the distances of the next m copies to all originals.
     Blocks are read once, and one is held. `repeats` are pairs of originals that are copies of each
-    other; a chain of them counts only where all its pairs are given. Raises ValueError for blocks
+    other; a chain of them counts only if all its pairs are given. Raises ValueError for blocks
     that do not fit the copies.
     """
     own = [np.empty(0, np.int64)]
@@ -76,13 +76,13 @@ def measure_similarities(
     originals: int,
     per_million: float = 1.0,
 ) -> Measured:
-    """Return what up to 200 similarities find: a pair at least as similar.
+    """Return what up to 200 similarities find: the pairs at least that similar.
 
     As `measure_distances`, but blocks are `Float64["m originals"]`, and read twice: each call of
-    `blocks` gives them anew. Thresholds are similarities that occur. One of them is exactly the
-    loosest with at most `per_million` false positives per million negative pairs; for that, the
-    nearest negative pairs are held, as many as the rate allows and one more. Without copies there
-    are no thresholds.
+    `blocks` gives them again. Thresholds are similarities that occur. One of them is exactly the
+    loosest with at most `per_million` false positives per million negative pairs. To find it, the
+    nearest negative pairs are held, one more than the rate allows. Without copies there are no
+    thresholds.
     """
     spared = Spared(repeats, originals)
     pairs = spared.count_negatives(copies)
@@ -109,11 +109,11 @@ def calibration_table(
     *,
     ways: Sequence[Way] = WAYS,
 ) -> pa.Table:
-    """Return CALIBRATION of one method, a row per way, in the order of `ways`.
+    """Return CALIBRATION of one method, one row per way, in the order of `ways`.
 
-    `found` says of each copy whether its own pair is within the chosen threshold; None where no
-    threshold was chosen. `verified` says of each copy whether verification calls its own pair a
-    copy; it counts for found copies only. None where nothing was verified.
+    `found` says whether each copy's own pair is within the chosen threshold, and is None if no
+    threshold was chosen. `verified` says whether verification calls each copy's own pair a copy,
+    counts for found copies only, and is None if nothing was verified.
     """
     both = None if found is None or verified is None else found & verified
     columns = {
@@ -163,7 +163,7 @@ def _candidates(
 
 
 def _evenly(values: Float64[np.ndarray, " v"], count: int) -> Float64[np.ndarray, " w"]:
-    """Return up to `count` of sorted values, evenly by rank, the first and the last among them."""
+    """Return up to `count` sorted values, evenly by rank, including the first and the last."""
     ranks = np.linspace(0, max(0, len(values) - 1), min(count, len(values))).round()
     return values[ranks.astype(np.int64)]
 

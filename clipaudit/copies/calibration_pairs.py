@@ -1,10 +1,11 @@
-"""Pairs of made copies and originals: own ones, negative ones, and those that say nothing.
+"""Sorts pairs of made copies and originals into own, negative and uninformative ones.
 
 A copy's *own* pair is the one with its original. All other pairs are negative, except those with
-repeats of its original, with the image it is pasted on, and with repeats of that: they say nothing.
+repeats of its original, with the image it is pasted on, and with repeats of that: these are not
+counted.
 
 A method gives integers, which are distances (nearer is smaller), or float64, which are similarities
-(nearer is larger). NaN is not allowed. Where there is nothing to compare, an integer above every
+(nearer is larger). NaN is not allowed. If there is nothing to compare, an integer above every
 threshold, or a similarity of -inf, keeps the pair from being found.
 """
 
@@ -36,7 +37,7 @@ class PairsWithin(NamedTuple):
 
 
 class Spared:
-    """Which pairs are not negative: the own ones, and those that say nothing."""
+    """The pairs that are not negative: own and uninformative ones."""
 
     def __init__(self, repeats: Int64[np.ndarray, "r 2"], originals: int) -> None:
         """Take pairs of originals, in any order, that are copies of each other."""
@@ -71,7 +72,7 @@ class Spared:
 def separate(
     copies: MadeCopies, spared: Spared, blocks: Iterable[np.ndarray]
 ) -> Iterator[tuple[Num[np.ndarray, " m"], Num[np.ndarray, " n"]]]:
-    """Yield of each block the values of own pairs, by copy, and of negative pairs.
+    """Yield for each block the values of own pairs, by copy, and of negative pairs.
 
     A block, `Num["m originals"]`, holds the values of the next m copies. Raises ValueError for
     blocks of another width, and for more or fewer rows than copies.
@@ -97,7 +98,7 @@ def pairs_within(
     *,
     originals: int,
 ) -> PairsWithin:
-    """Return the own and the negative pairs within a threshold: what verification is asked about.
+    """Return the own and the negative pairs within a threshold, for verification.
 
     Blocks are those of `separate`. Every pair that is found is held: at a chosen threshold there
     are few.
@@ -125,7 +126,7 @@ def _own_cells(
 def _numbered(
     copies: MadeCopies, originals: int, blocks: Iterable[np.ndarray]
 ) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield each block behind the number of its first copy."""
+    """Yield the number of each block's first copy, and the block."""
     start, total = 0, len(copies.original)
     for block in blocks:
         if block.shape[1:] != (originals,) or start + len(block) > total:

@@ -1,7 +1,7 @@
-"""Pairs of images that may be copies of each other: by digests, hashes, thumbnails, an encoder.
+"""Finds pairs of images that may be copies: by digests, hashes, thumbnails or an encoder.
 
-Each way adds pairs; a pair that several ways find is one row. What is a copy, pixels decide later
-(`copies.verification`).
+Each way adds pairs; a pair that several ways find is one row. `copies.verification` later decides
+by their pixels which pairs are copies.
 """
 
 import logging
@@ -23,9 +23,9 @@ from clipaudit.corpora.addresses import sample_addresses, shards_and_rows
 MOST = 50  # candidates of a training image within one searched set, the nearest ones
 # Squared distance of thumbnails: 1.7 of 127 in each of the 192 colours. Of 100 flat drawings, 95
 # stay within it after JPEG at quality 10, at a quarter of the size, with noise of 8 levels, or
-# cropped to 95 %. Of 30,000 further candidates that 5 of 127 let in, not one was a copy.
+# cropped to 95 %. None of the 30,000 further candidates that 5 of 127 let in was a copy.
 THUMBNAIL_DISTANCE = 192 * 3
-FAR = np.iinfo(np.int16).max  # stands for the distance of a pair that no hash found
+FAR = np.iinfo(np.int16).max  # the distance of a pair that no hash found
 
 CANDIDATES = pa.schema(
     [
@@ -75,13 +75,13 @@ def find_candidates(
 ) -> pa.Table:
     """Return CANDIDATES between images that are searched for and training images.
 
-    `distance` is the largest of two hashes, None: hashes find nothing. Hashes of a quality below
-    LOW_QUALITY are not compared; where either image is so flat, thumbnails are. With `within` both
-    sides are of one corpus, `others` being all of it up to the last of `own`, and pairs of a
-    training image and an earlier one are returned: of images with equal pixels the first stands for
-    all, the others are paired with it alone. Of each training image the MOST nearest others are
-    kept: equal pixels first, then the nearest by hash, thumbnail, similarity and address. Ordered
-    by training, then other address.
+    `distance` is the largest between two hashes; if it is None, hashes find nothing. Hashes of a
+    quality below LOW_QUALITY are not compared; if either image is so flat, thumbnails are compared.
+    With `within`, both sides are of one corpus, `others` is all of it up to the last of `own`, and
+    each pair is a training image and an earlier one. The first of several images with equal pixels
+    then represents them all: the others are paired only with it. The MOST nearest others of each
+    training image are kept: equal pixels first, then the nearest by hash, thumbnail, similarity and
+    address. Pairs are ordered by training address, then other address.
     """
     whole, first = own.images, first_of_equals(others.images)
     if within:
@@ -101,16 +101,16 @@ def find_candidates(
 
 
 def first_of_equals(images: pa.Table) -> Int64[np.ndarray, " n"]:
-    """Return, ascending, the lowest address among the IMAGES of each pixels."""
+    """Return, ascending, the lowest address among the IMAGES with the same pixels."""
     addresses = pa.table({"digest": images["pixels_sha256"], "address": sample_addresses(images)})
     lowest = addresses.group_by("digest").aggregate([("address", "min")])["address_min"]
     return np.sort(lowest.to_numpy())
 
 
 def _of_firsts(pairs: pa.Table, first: Int64[np.ndarray, " n"]) -> pa.Table:
-    """Return pairs of the first images of their pixels, and those of equal pixels with the first.
+    """Return pairs of first images, and pairs of an image with the first of the same pixels.
 
-    Encoders propose others, too.
+    Encoders also propose other pairs.
     """
     other, own = (pc.is_in(pairs[name], value_set=pa.array(first)) for name in _KEYS)
     equal = pc.fill_null(pairs["same_pixels"], False)
@@ -127,7 +127,7 @@ def _only(described: Described, addresses: Int64[np.ndarray, " n"]) -> Described
 
 
 def _join(left: pa.Table, right: pa.Table) -> pa.Table:
-    """Join two tables of pairs; of a column of both, the left one's value counts."""
+    """Join two tables of pairs; the left one's value counts in a column that both have."""
     joined = left.join(right, _KEYS, join_type="full outer", right_suffix="_right")
     for name in [name for name in joined.column_names if name.endswith("_right")]:
         kept = name.removesuffix("_right")
@@ -147,8 +147,8 @@ def _same(others: pa.Table, own: pa.Table, digest: str, flag: str) -> pa.Table:
 def _near_hashes(others: pa.Table, own: pa.Table, distance: int) -> pa.Table:
     """Return the pairs with near hashes, and the view of the nearest; ties: whole, then by name.
 
-    The whole training image, and the one without its border, are compared with every view of the
-    other image but its halves; a half is compared with the same half.
+    The training image, whole and without its border, is compared with every view of the other image
+    except its halves; a half is compared with the same half.
     """
     others, own = (
         each.filter(pc.greater_equal(each["quality"], LOW_QUALITY)) for each in (others, own)
@@ -177,7 +177,7 @@ def _hash_table(others: pa.Table, own: pa.Table, distance: int) -> pa.Table:
 
 
 def _near_thumbnails(others: pa.Table, own: pa.Table) -> pa.Table:
-    """Return the pairs with near thumbnails, either of whose images is too flat for a hash."""
+    """Return the pairs with near thumbnails in which either image is too flat for a hash."""
     flat_others = others.filter(pc.less(others["quality"], LOW_QUALITY))
     flat_own = own.filter(pc.less(own["quality"], LOW_QUALITY))
     clear_others = others.filter(pc.greater_equal(others["quality"], LOW_QUALITY))
@@ -265,7 +265,7 @@ def _nearest(candidates: pa.Table) -> pa.Table:
     kept = order[ranks < MOST]
     if len(kept) < len(order):
         _log.warning(
-            "%d candidates left out: more than %d of one image; the nearest are compared",
+            "%d candidates left out: an image has more than %d; only the nearest are compared",
             len(order) - len(kept),
             MOST,
         )

@@ -1,4 +1,4 @@
-"""What the copies audit asks of the other sections of the settings."""
+"""Checks the copies audit against the other sections of the settings."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def check(run: "Settings", audit: Copies) -> None:
-    """Refuse a copies audit that the other sections do not fit; raise ValueError."""
+    """Raise ValueError for a copies audit that does not fit the other sections."""
     known(audit.train, run.corpora, "copies.train", "corpora")
     for name in audit.test_sets:
         known(name, run.corpora, "copies.test_sets", "corpora")
@@ -20,8 +20,8 @@ def check(run: "Settings", audit: Copies) -> None:
         known(name, run.encoders, "copies.encoders", "encoders")
     if audit.sample is not None and audit.train in audit.test_sets:
         raise ValueError(
-            f"copies.sample: {audit.sample}, but {audit.train} is both `train` and a test set, "
-            "which is searched for whole; remove `sample`, or name another test set"
+            f"copies.sample: {audit.sample}, but {audit.train} is both `train` and a test set, and "
+            "every image of a test set is searched for; remove `sample`, or name another test set"
         )
 
 
@@ -36,5 +36,5 @@ def searched_sets(run: "Settings", audit: Copies) -> list[str]:
 
 
 def left_out(run: "Settings", audit: Copies) -> list[str]:
-    """Return what is left out for want of images, in sentences."""
+    """Return sentences that say what is left out for lack of images."""
     return list(without_pictures(run, audit.test_sets, "no copies of {them} are searched for."))

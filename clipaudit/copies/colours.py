@@ -1,4 +1,4 @@
-"""Maps the colours of one canvas to those of another that shows the same in other colours."""
+"""Maps the colours of one canvas to those of another with the same content in other colours."""
 
 import itertools
 
@@ -16,7 +16,7 @@ OFF = 16.0  # levels at which a pixel's weight halves: overlaid parts should not
 GAINS = 0.4, 2.5  # that brightness and contrast may change by
 MOVED = 4.0  # levels by which a change of contrast moves white and black, at least
 LUMA = np.array([0.299, 0.587, 0.114])
-LEAST_POWER = 1e-9  # squared levels: keeps the fit of a black picture from dividing by nothing
+LEAST_POWER = 1e-9  # squared levels: keeps the fit of a black image from dividing by nothing
 STIFFNESS = 0.5  # squared levels a pixel: keeps the fit of few colours from exploding
 
 Canvas = Float32[np.ndarray, "a b 3"]
@@ -31,7 +31,7 @@ def colour_maps(first: Canvas, second: Canvas, inside: Mask) -> tuple[ColourMap,
     """Return the affine maps of colours that bring the first nearest to the second, and back.
 
     Grey, swapped channels, brightness and contrast are such maps. Pixels that no map explains get
-    little weight, so that a part laid over the picture does not spoil it.
+    little weight, so that a part laid over the image does not spoil the fit.
     """
     at = np.flatnonzero(inside)
     at = at[:: max(1, len(at) // PIXELS)]
@@ -64,7 +64,7 @@ def mapped(canvas: Canvas, colours: ColourMap) -> Canvas:
 
 
 def farther_than(first: Windows, second: Windows, levels: float) -> Mask:
-    """Return the windows whose mean colours differ by more than so many levels in a channel."""
+    """Return the windows whose mean colours differ by more than `levels` in a channel."""
     off = np.asarray(cv2.absdiff(first.means, second.means))
     return np.asarray(np.maximum(np.maximum(off[..., 0], off[..., 1]), off[..., 2]) > levels)
 
@@ -73,8 +73,8 @@ def named_residual(first: Canvas, second: Canvas, where: Mask) -> float:
     """Return how far colours differ after the best known way to change them, by their spread.
 
     The ways: none, grey, exchanged channels, each with a brightness, a contrast, and the negative.
-    A contrast moves white and black: without that, a thin grey ring passes for a black one on the
-    same white. 0 is equal, 1 says that one tells nothing about the other. Without pixels: 0.
+    A contrast must move white and black: else a thin grey ring passes for a black one on the same
+    white. 0 means equal, 1 that one says nothing about the other. Without pixels it is 0.
     """
     at = np.flatnonzero(where)
     at = at[:: max(1, len(at) // PIXELS)]
@@ -93,8 +93,8 @@ def named_residual(first: Canvas, second: Canvas, where: Mask) -> float:
     return float(np.sqrt(off / np.maximum(spread, 1.0)).min())
 
 
-# Colours as rows of what multiplies (three channels of one, three of the other, 1). All that is
-# asked of such colours follows from the mean products of these seven.
+# Colours as rows of factors for (three channels of one, three of the other, 1). Everything that
+# is computed from such colours follows from the mean products of these seven.
 _SEVEN = np.eye(7)
 _ONE, _TWO, _CONSTANT = _SEVEN[:3], _SEVEN[3:6], _SEVEN[[6, 6, 6]]
 

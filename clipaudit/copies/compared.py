@@ -1,4 +1,4 @@
-"""A picture that is compared with others, and what is computed of it once for all of them."""
+"""Holds an image that is compared with others, and what is computed from it once."""
 
 from functools import cached_property
 
@@ -13,28 +13,28 @@ from clipaudit.copies.templates import Template, template_of
 
 
 class Compared:
-    """A picture and what is derived from it, each computed when it is first asked for."""
+    """An image and what is derived from it, each computed when it is first asked for."""
 
     def __init__(self, rgb: UInt8[np.ndarray, "h w 3"]) -> None:
-        """Keep the picture."""
+        """Keep the image."""
         self.rgb = rgb
 
     @cached_property
     def pyramid(self) -> Pyramid:
-        """Return the picture at falling sizes."""
+        """Return the image at falling sizes."""
         return pyramid_of(self.rgb)
 
     @cached_property
     def thumbs(self) -> dict[Box, Thumbs]:
-        """Return the thumbnails by which whole pictures are aligned."""
+        """Return the thumbnails by which whole images are aligned."""
         return box_thumbs(self.pyramid)
 
     @cached_property
     def template(self) -> Template:
-        """Return the picture as it is looked for within others."""
+        """Return the template that is searched for within other images."""
         return template_of(self.pyramid)
 
     @cached_property
     def features(self) -> Features:
-        """Return its strongest features, some 5 ms a picture."""
+        """Return its strongest features, some 5 ms an image."""
         return features_of(self.pyramid)

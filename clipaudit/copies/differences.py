@@ -1,4 +1,4 @@
-"""Looks at where two aligned pictures differ: throughout, or in one box that something covers."""
+"""Finds where two aligned images differ: throughout, or in one box that something covers."""
 
 from typing import NamedTuple
 
@@ -32,7 +32,7 @@ class Box(NamedTuple):
 
     @property
     def is_bar(self) -> bool:
-        """Tell whether the box lies along one whole side of the canvas."""
+        """Return whether the box covers one whole side of the canvas."""
         at_edge = min(self.top, self.left, 1 - self.bottom, 1 - self.right) < AT_EDGE
         return at_edge and max(self.bottom - self.top, self.right - self.left) > BAR
 
@@ -49,7 +49,7 @@ NOTHING = Box(0.0, 0.0, 0.0, 0.0)
 
 
 def differing_box(found: Agreement) -> Box:
-    """Return the box around all that differs on either canvas; specks do not count."""
+    """Return the box around all differences on either canvas, except specks."""
     spans = _span(found.coarse.differs | found.wrong_colours), _span(found.fine.differs)
     spans_found = [span for span in spans if span is not None]
     if not spans_found:
@@ -74,7 +74,7 @@ def _span(differs: Mask) -> tuple[float, float, float, float] | None:
 
 
 def is_solid(found: Agreement, box: Box) -> bool:
-    """Tell whether what lies in a box differs, rather than some lines of it."""
+    """Return whether the area of a box differs, rather than some lines in it."""
     inside = ~box.outside(found.coarse.agrees.shape)
     return share(found.coarse.differs | found.wrong_colours, inside) > SOLID
 

@@ -1,4 +1,4 @@
-"""Names what was done to a picture, from how its copy lies on it."""
+"""Names the edits made to an image, from the alignment of its copy."""
 
 import itertools
 
@@ -12,13 +12,13 @@ from clipaudit.copies.pyramids import Affine, Pyramid, inverted
 
 EDITS = ("bordered", "cropped", "mirrored", "overlaid", "recoloured", "rotated")
 LEAST_ANGLE = 3.0  # degrees
-SPARED = 0.04  # of a picture's area that may be missing without a word
-SPARED_BY_TURNING = 0.3  # of the area, by a turn that is no quarter: it cuts and adds corners
-SIDE = 128  # pixels at which what lies outside of the overlap is looked at
+SPARED = 0.04  # of an image's area that may be missing without naming an edit
+SPARED_BY_TURNING = 0.3  # of the area, by a turn other than a quarter: it cuts and adds corners
+SIDE = 128  # pixels at which the area outside the overlap is inspected
 MARGIN = 2.0  # pixels: how exact the outline of an overlap is
 PLAIN = 24.0  # levels from the usual colour that a border's pixels may differ
 PLAIN_SHARE = 0.995  # of a border's pixels
-SEAM = 16.0  # levels by which colours jump where a picture was laid on another one
+SEAM = 16.0  # levels by which colours jump where an image was pasted on another one
 SEAM_STEPS = (-6.0, -2.0, 2.0, 6.0)  # pixels from an outline at which colours are compared
 SEAM_SHARE = 0.1  # of the outline along which they must
 SEAM_RATIO = 3.0  # of that share to the one beside the outline
@@ -28,10 +28,10 @@ Polygon = Float64[np.ndarray, "n 2"]
 
 
 def placed_edits(first: Pyramid, second: Pyramid, to_second: Affine) -> set[str]:
-    """Return the edits that an alignment shows: all but recoloured, and what lies on the overlap.
+    """Return the edits that an alignment shows: all except recolouring and overlays.
 
-    What one picture has beyond the other is a border if it is of one colour; else the other one was
-    cropped, unless a seam around the overlap shows that it was laid upon another picture.
+    What one image has beyond the other is a border if it has one colour. Otherwise the other one
+    was cropped, unless a seam around the overlap shows that it was pasted on another image.
     """
     angle, mirrored = turned_by(to_second)
     found = {"mirrored"} if mirrored else set()
@@ -47,7 +47,7 @@ def placed_edits(first: Pyramid, second: Pyramid, to_second: Affine) -> set[str]
 
 
 def _beyond(pyramid: Pyramid, other: Pyramid, to_other: Affine) -> str:
-    """Name how a picture came to have more than the other one."""
+    """Name how an image came to have more than the other one."""
     if is_plain(pixels_beyond(pyramid, other, to_other)):
         return "bordered"
     polygon = shared_polygon(pyramid, other, to_other)
@@ -55,7 +55,7 @@ def _beyond(pyramid: Pyramid, other: Pyramid, to_other: Affine) -> str:
 
 
 def pixels_beyond(pyramid: Pyramid, other: Pyramid, to_other: Affine) -> Float64[np.ndarray, "n 3"]:
-    """Return the colours that a picture has outside of the overlap, at a reduced size."""
+    """Return the colours of an image outside the overlap, at a reduced size."""
     level = pyramid.level_near(max(pyramid.size) / SIDE)
     polygon = shared_polygon(pyramid, other, to_other)
     if polygon is None:
@@ -65,7 +65,7 @@ def pixels_beyond(pyramid: Pyramid, other: Pyramid, to_other: Affine) -> Float64
 
 
 def is_plain(pixels: Float64[np.ndarray, "n 3"]) -> bool:
-    """Tell whether nearly all pixels are near their usual colour; without any, they are."""
+    """Return whether nearly all pixels are near their usual colour; true without pixels."""
     if not len(pixels):
         return True
     off = np.abs(pixels - np.median(pixels, axis=0)).max(axis=1)
@@ -73,7 +73,7 @@ def is_plain(pixels: Float64[np.ndarray, "n 3"]) -> bool:
 
 
 def _grown(polygon: Polygon, level: UInt8[np.ndarray, "a b 3"]) -> UInt8[np.ndarray, "a b"]:
-    """Return the polygon as a mask, grown by how inexact it is."""
+    """Return the polygon as a mask, grown by its margin of error."""
     canvas = np.zeros(level.shape[:2], np.uint8)
     cv2.fillConvexPoly(canvas, np.rint(polygon - 0.5).astype(np.int32), [1])
     side = 2 * int(MARGIN) + 1
@@ -81,7 +81,7 @@ def _grown(polygon: Polygon, level: UInt8[np.ndarray, "a b 3"]) -> UInt8[np.ndar
 
 
 def _has_seam(pyramid: Pyramid, polygon: Polygon) -> bool:
-    """Tell whether colours jump along a polygon, inside of the picture, as nowhere beside it."""
+    """Return whether colours jump along a polygon inside the image, and not beside it."""
     level = np.asarray(cv2.GaussianBlur(pyramid.levels[0], (0, 0), 0.7))
     beside = sum(_jumps(level, polygon, reach) for reach in SEAM_BESIDE) / len(SEAM_BESIDE)
     return _jumps(level, polygon, 0.0) > max(SEAM_SHARE, SEAM_RATIO * beside)

@@ -1,4 +1,4 @@
-"""Embeddings of both sides of a search, by encoder."""
+"""Reads the embeddings of both sides of a search, by encoder."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -20,10 +20,10 @@ def embedded_sides(
     searched: pa.Table,
     similarity: Mapping[str, float | None],
 ) -> Iterator[Embedded]:
-    """Yield what each encoder proposes candidates by.
+    """Yield the embeddings by which each encoder proposes candidates.
 
-    Files are labelled with their encoder. Training images that are not among `searched`, IMAGES,
-    are left out, and so is an encoder of which no threshold is known.
+    Files are labelled with their encoder. Training images that are not in `searched`, IMAGES, are
+    left out, and so is an encoder without a threshold.
     """
     wanted = sample_addresses(searched)
     for encoder, threshold in similarity.items():

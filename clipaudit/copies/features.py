@@ -1,6 +1,6 @@
-"""Aligns two pictures by OpenCV's SIFT features and RANSAC.
+"""Aligns two images by OpenCV's SIFT features and RANSAC.
 
-Features do not survive mirroring, so that those of the second picture are mirrored, too.
+Features do not survive mirroring, so those of the second image are mirrored too.
 """
 
 from collections.abc import Iterator
@@ -12,13 +12,13 @@ from jaxtyping import Float32, Float64, UInt8
 
 from clipaudit.copies.pyramids import Affine, Pyramid
 
-SIDE = 192  # pixels, longer side: features cost some 5 ms a picture of this size
-FEATURES = 300  # strongest ones of a picture
+SIDE = 192  # pixels, longer side: features cost some 5 ms an image of this size
+FEATURES = 300  # strongest ones of an image
 CONTRAST = 0.02  # half of SIFT's default: drawings have soft shades, too
 RATIO = 0.8  # Lowe's: how much nearer the nearest feature must be than the next
 REACH = 3.0  # pixels by which a matched feature may be off
 LEAST_INLIERS = 5  # an affine map has 6 degrees of freedom: 3 points always fit
-MOST_ZOOM = 12.0  # of one picture against the other
+MOST_ZOOM = 12.0  # of one image against the other
 MOST_SKEW = 2.0  # longer by shorter axis of a circle's image
 SEED = 20  # of RANSAC
 
@@ -31,7 +31,7 @@ class Matched(NamedTuple):
 
 
 class Features(NamedTuple):
-    """Features of a small grey picture: places in the frame, and descriptors."""
+    """Features of a small grey image: places in the frame, and descriptors."""
 
     points: Float64[np.ndarray, "n 2"]
     descriptors: Float32[np.ndarray, "n 128"]
@@ -40,9 +40,9 @@ class Features(NamedTuple):
 def feature_candidates(
     first: Features, second: Features, size: tuple[int, int]
 ) -> Iterator[Matched]:
-    """Yield the alignments found by features: as they are, then with the second mirrored.
+    """Yield the alignments found by features, first unchanged, then with the second mirrored.
 
-    `size` is that of the second picture's frame, height and width.
+    `size` is that of the second image's frame, height and width.
     """
     for mirrored in (False, True):
         cv2.setRNGSeed(SEED)
@@ -60,11 +60,11 @@ def _grey(pyramid: Pyramid) -> UInt8[np.ndarray, "a b"]:
 
 
 def features_of(pyramid: Pyramid) -> Features:
-    """Return the strongest features of a picture; of a plain one, none."""
+    """Return the strongest features of an image; a plain one has none."""
     grey = _grey(pyramid)
     sift = cv2.SIFT_create(nfeatures=FEATURES, contrastThreshold=CONTRAST)  # type: ignore[attr-defined]
     points, descriptors = sift.detectAndCompute(grey, None)
-    order = sorted(range(len(points)), key=lambda row: _place(points[row]))  # not as threads end
+    order = sorted(range(len(points)), key=lambda row: _place(points[row]))  # not by thread
     if not order:
         return Features(np.zeros((0, 2)), np.zeros((0, 128), np.float32))
     scale = np.array([pyramid.size[1] / grey.shape[1], pyramid.size[0] / grey.shape[0]])
@@ -77,7 +77,7 @@ def _place(point: cv2.KeyPoint) -> tuple[float, ...]:
 
 
 def _mirrored(features: Features) -> Features:
-    """Return the features as they would be described in the mirrored picture, at their old places.
+    """Return the features as they would be described in the mirrored image, at their old places.
 
     A descriptor is 4 x 4 cells of 8 directions, along the direction of its feature: mirroring
     exchanges the sides of that axis.
@@ -120,7 +120,7 @@ def _clear_matches(
 
 
 def _is_sane(affine: Affine) -> bool:
-    """Tell whether a map is one that pictures are made by: no extreme zoom, stretch or shear."""
+    """Return whether editing can produce a map: no extreme zoom, stretch or shear."""
     if not np.isfinite(affine).all():
         return False
     longer, shorter = np.linalg.svd(affine[:, :2], compute_uv=False)

@@ -1,4 +1,4 @@
-"""Groups of training images that repeat each other, and the manifests without copies."""
+"""Groups training images that repeat each other, and makes the manifests without copies."""
 
 from collections.abc import Iterable
 
@@ -25,14 +25,14 @@ GROUPS = pa.schema(
 
 
 def only_copies(pairs: pa.Table) -> pa.Table:
-    """Return PAIRS without those that pixels call lookalikes."""
+    """Return PAIRS without lookalikes."""
     return pairs.filter(pc.not_equal(pairs["kind"], LOOKALIKE))
 
 
 def group_repeats(pairs: Iterable[pa.Table]) -> pa.Table:
     """Return GROUPS of two images or more, from the PAIRS within one corpus, by address.
 
-    Copies of copies are of one group, whether or not they are copies of each other.
+    Copies of copies are in one group, whether or not they are copies of each other.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -53,8 +53,8 @@ def group_repeats(pairs: Iterable[pa.Table]) -> pa.Table:
 def without_copies(base: pa.Table, pairs: pa.Table) -> pa.Table:
     """Return the MANIFEST `base` without the training images that copy a test image.
 
-    `pairs` are the PAIRS of its part with all test sets, with a column `testset`. A row that is
-    removed names the test image that it is the nearest copy of: the lowest kind, then address.
+    `pairs` are the PAIRS of its part with all test sets, with a column `testset`. A removed row
+    names the test image that it copies most closely: the lowest kind, then address.
     """
     copies = only_copies(pairs)
     rank = pc.index_in(copies["kind"], value_set=pa.array(COPIES))
@@ -78,9 +78,9 @@ def without_copies(base: pa.Table, pairs: pa.Table) -> pa.Table:
 
 
 def without_repeats(base: pa.Table, groups: pa.Table) -> pa.Table:
-    """Return the MANIFEST `base` without the images that repeat an earlier one: GROUPS says which.
+    """Return the MANIFEST `base` without the images that GROUPS says repeat an earlier one.
 
-    Of each group the first image by address stays.
+    The first image of each group, by address, is kept.
     """
     first = sample_addresses(groups, "first_shard", "first_row")
     leaving = groups.filter(pa.array(sample_addresses(groups) != first))

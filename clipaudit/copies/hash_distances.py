@@ -1,6 +1,6 @@
-"""How far copies are from their originals by the hashes of their views, and by thumbnails.
+"""Computes the distances of copies to originals by the hashes of their views, and by thumbnails.
 
-They are compared as `copies.candidates` compares the images of a run.
+`copies.candidates` compares the images of a run in the same way.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,20 +13,20 @@ from clipaudit.copies.candidates import THUMBNAIL_DISTANCE
 from clipaudit.copies.hashing import LOW_QUALITY, image_hash, thumbnail
 from clipaudit.copies.views import HALVES, Rgb
 
-UNKNOWN_DISTANCE = 256  # of a pair of which either hash says nothing
+UNKNOWN_DISTANCE = 256  # of a pair with an uninformative hash
 
 
 class Hashed(NamedTuple):
-    """The hashes of an image's views that say something, as four words each, and its thumbnail."""
+    """The informative hashes of an image's views, as four words each, and its thumbnail."""
 
     codes: UInt64[np.ndarray, "v 4"]
     names: np.ndarray  # of the views
-    is_clear: bool  # whether the whole image's hash says something
+    is_clear: bool  # whether the whole image's hash is informative
     thumbnail: bytes
 
 
 def hashed(views: Iterable[tuple[str, Rgb]]) -> Hashed:
-    """Return the hashes of an image by its views, of which the first is the whole image."""
+    """Return the hashes of an image by its views; the first view is the whole image."""
     small, found = b"", []
     for name, view in views:
         small = small or thumbnail(view)
@@ -40,9 +40,9 @@ def hashed(views: Iterable[tuple[str, Rgb]]) -> Hashed:
 def hash_distances(
     copies: Iterable[Hashed], originals: Sequence[Hashed]
 ) -> Int64[np.ndarray, "c o"]:
-    """Return for each copy and original how far the nearest two views are that are compared.
+    """Return for each copy and original the distance of the nearest two compared views.
 
-    `find_candidates` compares the same ones. UNKNOWN_DISTANCE where there are none.
+    `find_candidates` compares the same views. Without any, it is UNKNOWN_DISTANCE.
     """
     none = np.zeros((0, 4), np.uint64), np.zeros(0, np.str_)
     codes = np.concatenate([none[0], *(each.codes for each in originals)])

@@ -1,9 +1,9 @@
-"""What an image is compared by before its pixels are: digests, perceptual hashes, a thumbnail.
+"""Computes what finds candidate copies: digests, perceptual hashes and a thumbnail of each image.
 
 The hash is PDQ (256 bits, Meta's), of the image reduced to 64 x 64 pixels by area averaging, which
-makes it the same for an image in any size: at half the size 100 % of 120 drawings stayed within a
-distance of 31, of which the hash of the whole image kept 90 %. So hashes of other tools do not
-compare with these.
+makes it the same for an image in any size. At half the size, 100 % of 120 drawings stayed within a
+distance of 31; with hashes of the full-size image, 90 % did. So these hashes cannot be compared
+with those of other tools.
 """
 
 import hashlib
@@ -66,7 +66,7 @@ _log = logging.getLogger(__name__)
 
 
 class OpenedImage(NamedTuple):
-    """An image of a shard, decoded; `image_sha256` is that of its file's bytes, in hex."""
+    """A decoded image of a shard; `image_sha256` is that of its file's bytes, in hex."""
 
     shard: int
     row: int
@@ -77,7 +77,7 @@ class OpenedImage(NamedTuple):
 def image_hash(image: Rgb) -> tuple[bytes, int]:
     """Return the hash of an image, HASH_BYTES, and its quality from 0 to 100.
 
-    Of a quality below LOW_QUALITY the hash says little: the image is too flat.
+    With a quality below LOW_QUALITY the hash says little: the image is too flat.
     """
     bits, quality = pdqhash.compute(_resized(image, HASH_SIDE))
     return np.packbits(bits.astype(np.uint8)).tobytes(), int(quality)
@@ -117,11 +117,11 @@ def hash_images(
 def open_images(shards: Sequence[tuple[int, Path]], samples: pa.Table) -> Iterator[OpenedImage]:
     """Yield the images of the rows in `samples`, ordered by (shard, row) as these are.
 
-    `shards` gives each shard number's tar, ascending. InputError for a tar that is not the one
-    that was indexed.
+    `shards` gives each shard number's tar, ascending. Raises InputError for a tar that is not the
+    one that was indexed.
     """
     addresses = sample_addresses(samples)
-    assert np.all(np.diff(addresses) > 0), "samples come sorted by (shard, row)"
+    assert np.all(np.diff(addresses) > 0), "samples must be sorted by (shard, row)"
     for number, path in shards:
         rows = set((addresses[addresses >> 32 == number] & 0xFFFFFFFF).tolist())
         found = 0
@@ -132,11 +132,11 @@ def open_images(shards: Sequence[tuple[int, Path]], samples: pa.Table) -> Iterat
                 raise _changed(path, sample.row, sample.detail or "it has no image")
             yield OpenedImage(number, sample.row, _sha256(image), _decoded(image, path, sample.row))
         if found != len(rows):
-            raise _changed(path, max(rows), f"{found} of {len(rows)} indexed samples are there")
+            raise _changed(path, max(rows), f"found {found} of {len(rows)} indexed samples")
 
 
 def hash_opened(images: Iterable[OpenedImage], views: Views) -> tuple[pa.Table, pa.Table]:
-    """Return IMAGES, a row an image, and HASHES, a row for each of its views, in order."""
+    """Return IMAGES, one row per image, and HASHES, one row per image and view, in order."""
     return _tables([_hashed(image, views) for image in images])
 
 
@@ -190,5 +190,5 @@ def _sha256(image: bytes) -> str:
 def _changed(path: Path, row: int, why: str) -> InputError:
     return InputError(
         f"{path}: row {row}: {why}, but the index has a usable image. The tar was changed after "
-        "indexing: index it again."
+        "indexing; index it again."
     )

@@ -1,8 +1,8 @@
-"""Decides from the agreement of two aligned pictures whether one is a copy of the other.
+"""Decides from the agreement of two aligned images whether one is a copy of the other.
 
-Agreement proves the less, the more freedom was used to reach it. Content with many corners proves a
-copy whatever the colours and the alignment. Poorer content (a ring, a flag, one symbol on a plain
-ground) must lie as editing leaves it, and keep its colours but for a known way to change them.
+The more freedom was used to reach an agreement, the less it proves. Content with many corners
+proves a copy, whatever the colours and the alignment. Poorer content (a ring, a flag, one symbol on
+a plain ground) must be placed as editing places it, and keep its colours except for a known edit.
 """
 
 from functools import cached_property
@@ -23,11 +23,11 @@ from clipaudit.copies.structure import Windows, equally_sharp, share, sharpness
 
 SAME_COARSE, SAME_FINE = 0.93, 0.93  # agreement of a copy with nothing laid over it
 WRONG = 0.03  # share of the overlap whose colours may stay wrong
-CONTAINED = 0.6  # share of one picture's content that must agree
+CONTAINED = 0.6  # share of one image's content that must agree
 RICH = 70  # cells with corners that prove a copy by themselves
-ALL_FINE, CORRELATED = 0.998, 0.996  # either, for poorer content of whole pictures, unless blurred
+ALL_FINE, CORRELATED = 0.998, 0.996  # either, for poorer content of whole images, unless blurred
 RESIDUAL = 0.2  # of colours, for poorer content: JPEG at quality 30
-SOFT_RESIDUAL = 0.1  # the same, after the sharper picture was blurred
+SOFT_RESIDUAL = 0.1  # the same, after the sharper image was blurred
 BLURRED_RESIDUAL, BLURRED = 0.25, 4.0  # the same, if its details had so many times the power
 SAME_COLOUR = 8.0  # levels: of plain areas, for poorer content that was moved
 CHANGED_STRUCTURE, CHANGED_PLAIN = 0.08, 0.1  # share of windows in other colours: recoloured
@@ -36,7 +36,7 @@ RICH_TURNED = 45  # cells with corners, of content that was turned on one plain 
 OVERLAID = 0.4  # share of the overlap that something laid over it may take
 BESIDE = 0.97  # agreement outside of that
 RICH_BESIDE = 24  # cells with corners outside of that, unless it is a bar
-KEPT, KEPT_BY_BAR = 0.85, 0.5  # share of one picture's content that must be left
+KEPT, KEPT_BY_BAR = 0.85, 0.5  # share of one image's content that must be left
 KEPT_BY_LOGO, LOGO = 0.95, 0.15  # the same beside a box of at most such a share of the overlap
 
 Mask = Bool[np.ndarray, "a b"]
@@ -44,7 +44,7 @@ Canvas = Float32[np.ndarray, "a b 3"]
 
 
 class Judgement(NamedTuple):
-    """Whether an alignment shows a copy, something laid over it, and other colours."""
+    """Whether an alignment shows a copy, an overlay, and other colours."""
 
     copied: bool
     overlaid: bool
@@ -55,27 +55,27 @@ NO_COPY = Judgement(copied=False, overlaid=False, recoloured=False)
 
 
 class Placement:
-    """How one picture lies on the other; each is found out when it is first asked for."""
+    """How one image lies on the other; each property is computed when first read."""
 
     def __init__(
         self, first: Pyramid, second: Pyramid, to_second: Affine, found: Agreement
     ) -> None:
-        """Keep the pictures, and what they show under an alignment."""
+        """Keep the images, the alignment, and their agreement under it."""
         self._pair, self._found = (first, second, to_second), found
 
     @cached_property
     def whole(self) -> bool:
-        """Whether all of it lies on all of the other one."""
+        """Return whether each image covers all of the other one."""
         return is_whole(*self._pair)
 
     @cached_property
     def usual(self) -> bool:
-        """Whether it lies as editing leaves it."""
+        """Return whether editing can produce this placement."""
         return is_usual(*self._pair)
 
     @cached_property
     def telling(self) -> bool:
-        """Whether it lies so by more than how much plain ground there is around the content."""
+        """Return whether it proves more than how much plain ground surrounds the content."""
         upright = askew_by(self._pair[2]) < UPRIGHT
         return (
             (upright and keeps_size(*self._pair))
@@ -85,9 +85,9 @@ class Placement:
 
 
 def judged(first: Pyramid, second: Pyramid, to_second: Affine, found: Agreement) -> Judgement:
-    """Return whether two pictures so aligned are copies, and what was done to their pixels.
+    """Return whether two aligned images are copies, and what was done to their pixels.
 
-    A copy agrees throughout the overlap, or everywhere but in one box that something covers.
+    A copy agrees throughout the overlap, or everywhere except in one box that something covers.
     """
     throughout, box = _agrees_throughout(found), differing_box(found)
     beside = box.area <= OVERLAID and agreement_beside(found, box) >= BESIDE
@@ -106,7 +106,7 @@ def judged(first: Pyramid, second: Pyramid, to_second: Affine, found: Agreement)
 
 
 def _has_one_ground(first: Pyramid, second: Pyramid, to_second: Affine, found: Agreement) -> bool:
-    """Tell whether all that lies beyond the overlap is more of the plain ground within it."""
+    """Return whether everything beyond the overlap is more of the plain ground within it."""
     plain = found.coarse.known & ~found.coarse.in_either
     pairs = (
         (pixels_beyond(first, second, to_second), found.overlap.first),
@@ -131,7 +131,7 @@ def _agrees_throughout(found: Agreement) -> bool:
 
 
 def _hides_little(found: Agreement, box: Box, kept: float, placement: Placement) -> bool:
-    """Tell whether enough agrees around the box in which all differences lie."""
+    """Return whether enough agrees around the box that contains all differences."""
     rich = richness(found.corners & box.outside(found.corners.shape))
     small = kept >= KEPT_BY_LOGO and box.area <= LOGO
     enough = box.is_bar or small or (kept >= KEPT and rich >= RICH_BESIDE)
@@ -140,7 +140,7 @@ def _hides_little(found: Agreement, box: Box, kept: float, placement: Placement)
 
 
 def _is_proven(found: Agreement, placement: Placement) -> bool:
-    """Tell whether agreement throughout the overlap proves a copy: see the module."""
+    """Return whether agreement throughout the overlap proves a copy: see the module."""
     if richness(found.corners) >= RICH:
         return True
     if placement.whole:
@@ -153,15 +153,15 @@ def _is_proven(found: Agreement, placement: Placement) -> bool:
 
 
 def _agrees_closely(found: Agreement) -> bool:
-    """Tell whether no spot differs: two symbols of one size, drawn at one place, differ in one."""
+    """Return whether no spot differs: different symbols of equal size and place differ in one."""
     close = found.fine.agreement >= ALL_FINE or correlation(found) >= CORRELATED
     return close or _is_blurred(found)
 
 
 def _keeps_colours(found: Agreement, box: Box) -> bool:
-    """Tell whether colours outside of a box agree, after a known way to change them.
+    """Return whether colours outside a box agree, after a known way to change them.
 
-    They must throughout, and where structure is. Blur is allowed for.
+    They must agree both throughout and where there is structure. Blur is allowed for.
     """
     outside = box.outside(found.close.inside.shape)
     masks = found.close.inside & outside, found.plain.in_either & outside
@@ -175,7 +175,7 @@ def _keeps_colours(found: Agreement, box: Box) -> bool:
 
 
 def _is_blurred(found: Agreement) -> bool:
-    """Tell whether the details of one picture have many times the power of the other one's."""
+    """Return whether the details of one image have many times the power of the other one's."""
     low, high = sorted(
         sharpness(canvas, found.close.inside) for canvas in (found.close.first, found.close.second)
     )
@@ -197,7 +197,7 @@ def _is_recoloured(found: Agreement, box: Box) -> bool:
 
 
 def _kept_content(first: Pyramid, second: Pyramid, to_second: Affine, found: Agreement) -> float:
-    """Return the share of a picture's content that agrees, of the picture with the larger share."""
+    """Return the share of an image's content that agrees: the larger share of the two."""
     polygon = shared_polygon(first, second, to_second)
     if polygon is None:
         return 0.0
@@ -209,7 +209,7 @@ def _kept_content(first: Pyramid, second: Pyramid, to_second: Affine, found: Agr
 
 
 def _content_within(pyramid: Pyramid, polygon: Float64[np.ndarray, "n 2"]) -> float:
-    """Return the share of a picture's windows with structure that lie in a polygon."""
+    """Return the share of an image's windows with structure that lie in a polygon."""
     height, width = pyramid.structured.shape
     scale = width / pyramid.size[1], height / pyramid.size[0]
     within = np.zeros((height, width), np.uint8)

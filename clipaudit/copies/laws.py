@@ -1,4 +1,4 @@
-"""What the time and the outputs of the copies audit's own scripts grow with."""
+"""Declares how the time and the outputs of the copies audit's scripts grow with the data."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""The names of the manifests that the copies audit makes."""
+"""Names the manifests that the copies audit makes."""
 
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ WITHOUT_COPIES, WITHOUT_REPEATS = "without-copies", "without-repeats"
 def copies_prunings(run: "Settings", audit: Copies) -> list[str]:
     """Return the prunings of the training corpus that the audit makes.
 
-    None where only a sample was searched: the other images may be copies, too.
+    There are none if only a sample was searched: the other images may also be copies.
     """
     if audit.sample is not None:
         return []

@@ -1,4 +1,4 @@
-"""The images that copies are made of for the calibration, opened."""
+"""Opens the images that copies are made of for the calibration."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -24,7 +24,7 @@ def read_originals(
 ) -> list[Original]:
     """Return the originals that `pick_originals` picks, by corpus, then address.
 
-    `shards` gives the corpora, and how many of the `tars`, in their order, are each one's.
+    `shards` gives the corpora, and how many of the `tars`, in order, belong to each.
     """
     tables = {
         corpus: pa.concat_tables(

@@ -1,4 +1,4 @@
-"""The part that two aligned pictures share, and both of them drawn on one canvas over it."""
+"""Finds the part that two aligned images share, and draws both on one canvas over it."""
 
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ Mask = Bool[np.ndarray, "a b"]
 
 
 class Overlap(NamedTuple):
-    """Both pictures drawn over their overlap, and where both are known."""
+    """Both images drawn over their overlap, and where both are known."""
 
     first: Canvas
     second: Canvas
@@ -33,7 +33,7 @@ class Overlap(NamedTuple):
 def shared_polygon(
     first: Pyramid, second: Pyramid, to_second: Affine
 ) -> Float64[np.ndarray, "n 2"] | None:
-    """Return the corners of the overlap in the first frame; None: there is none.
+    """Return the corners of the overlap in the first frame, or None if there is none.
 
     The second frame is a parallelogram there, so the overlap is convex.
     """
@@ -48,7 +48,7 @@ def shared_polygon(
 
 
 def covered_shares(first: Pyramid, second: Pyramid, to_second: Affine) -> tuple[float, float]:
-    """Return which share of each frame's area the other one covers, from 0 to 1."""
+    """Return the share of each frame's area that the other one covers, from 0 to 1."""
     polygon = shared_polygon(first, second, to_second)
     if polygon is None:
         return 0.0, 0.0
@@ -69,18 +69,18 @@ def drawn_overlap(
     smoothing: float,
     known: Overlap | None = None,
 ) -> Overlap | None:
-    """Return the overlap of two pictures on a canvas whose longer side has at most `side` pixels.
+    """Return the overlap of two images on a canvas whose longer side has at most `side` pixels.
 
-    The canvas has no more pixels than the coarser of the two pictures has there, but at least 48 on
-    its longer side. Both are smoothed by a Gaussian of `smoothing` pixels. None: no overlap.
-    `known` is the overlap under the same alignment at another side: what it has is not redone.
+    The canvas has no more pixels than the coarser of the two images has there, but at least 48 on
+    its longer side. Both are smoothed by a Gaussian of `smoothing` pixels. Returns None without an
+    overlap. `known` is the overlap under the same alignment at another side, to reuse its results.
     """
     box = _overlap_box(first, second, to_second) if known is None else known.box
     if box is None:
         return None
     corner, extent = box
     zoom = float(np.sqrt(abs(np.linalg.det(to_second[:, :2]))))
-    finest = float(extent.max()) * min(1.0, zoom)  # pixels that the coarser picture has
+    finest = float(extent.max()) * min(1.0, zoom)  # pixels that the coarser image has
     longer = float(np.clip(finest, LEAST_CANVAS, side))
     if known is not None and known.longer == longer:
         one, two = (cv2.GaussianBlur(canvas, (0, 0), smoothing) for canvas in known.drawn)
@@ -102,8 +102,8 @@ def _overlap_box(
 ) -> tuple[Float64[np.ndarray, " 2"], Float64[np.ndarray, " 2"]] | None:
     """Return corner and extent of the box, in the overlap, around the content of either.
 
-    What lies outside is of one colour in both. The outermost pixels are left out: there, resized
-    pictures mix with what surrounds them.
+    Everything outside it has one colour in both. The outermost pixels are left out: there, resized
+    images mix with their surroundings.
     """
     polygon = shared_polygon(first, second, to_second)
     if polygon is None:
@@ -132,6 +132,6 @@ def _corners_of(box: Box) -> Float64[np.ndarray, "4 2"]:
 
 
 def corners(pyramid: Pyramid) -> Float64[np.ndarray, "4 2"]:
-    """Return the corners of a picture in its frame, in order around it."""
+    """Return the corners of an image in its frame, in order around it."""
     height, width = pyramid.size
     return np.array([[0, 0], [width, 0], [width, height], [0, height]], np.float64)

@@ -1,4 +1,4 @@
-"""What people lay over and around images: text, bars, other images, the frame of a screenshot.
+"""Adds what people put on and around images: text, bars, other images, a screenshot's frame.
 
 Every function takes a Pillow image in RGB, a strength and the generator that draws the rest.
 Letters are DejaVu Sans, which ships with matplotlib, in FreeType's plain layout.
@@ -13,7 +13,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 SMALLEST_SIDE = 2  # pixels; what `corpora.images` takes for an image
-TWO_LINES = 0.2  # of the height: letters so high are a meme's
+TWO_LINES = 0.2  # of the height: letters this high are a meme's
 LINES = (
     "when you see it",
     "Monday mood",
@@ -37,8 +37,8 @@ def scaled(image: Image.Image, wide: float, high: float) -> Image.Image:
 def overlaid_text(image: Image.Image, share: float, dice: np.random.Generator) -> Image.Image:
     """Return an image with a line across its top, middle or bottom, letters edged in black.
 
-    `share` is the height of the letters, of the image's; a long line gets smaller ones. From
-    TWO_LINES on there is a line at the top and one at the bottom, as in a meme.
+    `share` is the height of the letters as a share of the image's; a long line gets smaller ones.
+    From TWO_LINES on there is a line at the top and one at the bottom, as in a meme.
     """
     line = LINES[int(dice.random() * len(LINES))]
     place = int(dice.random() * 3) / 2  # 0 top, 1 bottom
@@ -97,7 +97,7 @@ def pasted_on(
 def screenshot(image: Image.Image, share: float, dice: np.random.Generator) -> Image.Image:
     """Return an image as an app shows it: a bar with a name above, buttons and lines below.
 
-    The image keeps its size and fills the width; it is `share` of the answer's height.
+    The image keeps its size and fills the width; its height is `share` of the result's.
     """
     ground, ink, faint = THEMES[int(dice.random() * len(THEMES))]
     name = NAMES[int(dice.random() * len(NAMES))]
@@ -148,7 +148,7 @@ def _footer(
 
 
 def _fitting(line: str, width: float, height: float) -> ImageFont.FreeTypeFont:
-    """Return the font of the largest size at which a line fits; of size 1 where none does."""
+    """Return the font of the largest size at which a line fits; size 1 if none does."""
     size = max(1, round(height))
     long = _font(size).getlength(line)
     return _font(max(1, math.floor(size * min(1.0, width / long))))

@@ -1,4 +1,4 @@
-"""What a gallery of pairs is asked for: planning reads it, so no image library is imported."""
+"""Defines the options of a gallery of pairs, without image libraries, as planning imports it."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,7 +8,7 @@ from typing import Literal
 class PairOptions:
     """What a gallery of pairs shows: up to `count`; the corpora of both images, and their titles.
 
-    `which` are the pairs that pixels call copies, or those that they refute.
+    `which` selects the pairs that pixels call copies, or the lookalikes.
     """
 
     which: Literal["copies", "lookalikes"]

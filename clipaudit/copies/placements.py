@@ -1,4 +1,4 @@
-"""Says how an alignment lies: turned, mirrored, and whether editing a picture leaves such a one."""
+"""Describes an alignment: turned, mirrored, and whether editing an image can produce it."""
 
 import numpy as np
 
@@ -6,10 +6,10 @@ from clipaudit.copies.overlaps import corners, covered_shares
 from clipaudit.copies.pyramids import Affine, Pyramid, inverted
 
 UPRIGHT = 0.5  # degrees: how far features and refinement may be off
-WHOLE = 0.99  # share of both pictures that lies within the other one
-WITHIN = 0.996  # share of one picture that lies within the other one
+WHOLE = 0.99  # share of both images that lies within the other one
+WITHIN = 0.996  # share of one image that lies within the other one
 SAME_SIZE = 0.01  # of the zoom
-MISPLACED = 0.015  # of the longer side: how far a turned picture's middle and sides may be off
+MISPLACED = 0.015  # of the longer side: how far a turned image's middle and sides may be off
 
 
 def turned_by(to_second: Affine) -> tuple[float, bool]:
@@ -37,17 +37,17 @@ def askew_by(to_second: Affine) -> float:
 
 
 def is_whole(first: Pyramid, second: Pyramid, to_second: Affine) -> bool:
-    """Tell whether an alignment lays one whole picture upright on the other whole one."""
+    """Return whether an alignment lays one whole image upright on the other whole one."""
     upright = askew_by(to_second) < UPRIGHT
     return upright and min(covered_shares(first, second, to_second)) > WHOLE
 
 
 def is_usual(first: Pyramid, second: Pyramid, to_second: Affine) -> bool:
-    """Tell whether an alignment is one that editing a picture leaves.
+    """Return whether editing an image can produce an alignment.
 
-    Upright, one picture holds the other one. Askew, one is the other turned around its middle: it
+    Upright, one image contains the other one. Askew, one is the other turned around its middle: it
     keeps the size of the frame, or just holds all corners. Two drawings of one shape, each placed
-    at random, rarely lie like this.
+    at random, rarely align like this.
     """
     if askew_by(to_second) < UPRIGHT:
         return max(covered_shares(first, second, to_second)) > WITHIN
@@ -57,7 +57,7 @@ def is_usual(first: Pyramid, second: Pyramid, to_second: Affine) -> bool:
 
 
 def keeps_size(first: Pyramid, second: Pyramid, to_second: Affine) -> bool:
-    """Tell whether a pixel of one picture, as it came, is as large as a pixel of the other one."""
+    """Return whether a pixel of one original image is as large as a pixel of the other one."""
     zoom = float(np.sqrt(abs(np.linalg.det(to_second[:, :2]))))
     return abs(zoom * first.reduction / second.reduction - 1) < SAME_SIZE
 

@@ -1,4 +1,4 @@
-"""What the audit found in a made world beside the copies that were planted there."""
+"""Compares what the audit found in a made world with the copies that were planted there."""
 
 from collections.abc import Mapping
 
@@ -20,7 +20,7 @@ PLANTED = pa.schema(
         pa.field("candidates", pa.int64(), nullable=False),  # of these, candidates with it
         pa.field("verified", pa.int64(), nullable=False),  # of these, called copies
         pa.field("named", pa.int64(), nullable=False),  # of these, by the kind that was planted
-        # candidate pairs that are no copies, and those of them that are called copies
+        # candidate pairs that are not copies, and those of them that are called copies
         pa.field("candidates_besides", pa.int64(), nullable=False),
         pa.field("verified_besides", pa.int64(), nullable=False),
     ]
@@ -33,9 +33,9 @@ Node = tuple[str, int]  # a corpus, and an address
 def compare_planted(truth: pa.Table, found: Mapping[str, pa.Table], train: str) -> pa.Table:
     """Return PLANTED of a made world, in the order of `found`: PAIRS by searched set.
 
-    `truth` are the TRUTH tables of the training corpus (`clipaudit.demo.shard_writer`). What
-    repeats an image that repeats another one is a copy of both. A pair within the training corpus
-    is expected once an image: with some earlier image that it copies.
+    `truth` are the TRUTH tables of the training corpus (`clipaudit.demo.shard_writer`). An image
+    that repeats a repeat is a copy of both images. Within the training corpus, each image is
+    expected in one pair: with some earlier image that it copies.
     """
     group = _groups(truth, train)
     rows = [_row(searched, pairs, group, train) for searched, pairs in found.items()]
@@ -57,7 +57,7 @@ def _row(
 def _copied(
     pairs: pa.Table, searched: str, group: Mapping[Node, int], train: str
 ) -> Int64[np.ndarray, " n"]:
-    """Return of each pair the training image's address, or -1 where it copies nothing there."""
+    """Return the address of each pair's training image, or -1 if it copies nothing there."""
     others = sample_addresses(pairs, "other_shard", "other_row").tolist()
     own = sample_addresses(pairs).tolist()
     return np.array(

@@ -1,7 +1,7 @@
-"""Pictures at falling sizes, and parts of them drawn on a small canvas through an affine map.
+"""Reduces images to falling sizes, and draws parts on a small canvas through an affine map.
 
 Coordinates are continuous: a pixel covers a unit square, and the middle of the first one is at
-(0.5, 0.5). All of them count in the frame of the largest level.
+(0.5, 0.5). All coordinates are in the frame of the largest level.
 """
 
 import math
@@ -15,8 +15,8 @@ from jaxtyping import Bool, Float32, Float64, UInt8
 from clipaudit.copies.borders import Box, content_box
 from clipaudit.copies.structure import Windows, compared
 
-FRAME_SIDE = 512  # pixels: larger pictures are reduced to this longer side before anything else
-LEAST_SIDE = 8  # pixels: levels smaller than this tell nothing
+FRAME_SIDE = 512  # pixels: larger images are reduced to this longer side before anything else
+LEAST_SIDE = 8  # pixels: smaller levels are not informative
 CONTENT_SIDE = 128  # pixels at which content is counted
 
 Affine = Float64[np.ndarray, "2 3"]
@@ -24,11 +24,11 @@ Affine = Float64[np.ndarray, "2 3"]
 
 @dataclass(frozen=True, eq=False)
 class Pyramid:
-    """A picture at falling sizes, each level half as large as the one before."""
+    """An image at falling sizes, each level half as large as the one before."""
 
     levels: tuple[UInt8[np.ndarray, "_ _ 3"], ...]
-    content: Box  # what lies inside the borders of the largest level
-    reduction: float  # pixels of the largest level by pixels of the picture as it came
+    content: Box  # the part inside the borders of the largest level
+    reduction: float  # pixels of the largest level by pixels of the original image
 
     @property
     def size(self) -> tuple[int, int]:
@@ -44,13 +44,13 @@ class Pyramid:
         return compared(windows, windows, np.ones(level.shape[:2], bool)).in_first
 
     def level_near(self, step: float) -> UInt8[np.ndarray, "a b 3"]:
-        """Return the level of which a pixel is nearest below `step` pixels of the frame wide."""
+        """Return the level whose pixels are closest to `step` pixels of the frame wide."""
         number = math.floor(math.log2(min(max(step, 1e-9), 1e9)) + 0.5)
         return self.levels[min(max(number, 0), len(self.levels) - 1)]
 
 
 def pyramid_of(rgb: UInt8[np.ndarray, "h w 3"]) -> Pyramid:
-    """Return the levels of a picture, the first with a longer side of at most 512 pixels."""
+    """Return the levels of an image, the first with a longer side of at most 512 pixels."""
     height, width = rgb.shape[:2]
     level = _resized(np.ascontiguousarray(rgb), min(1.0, FRAME_SIDE / max(height, width)))
     levels = [level]
@@ -71,10 +71,10 @@ def _resized(rgb: UInt8[np.ndarray, "h w 3"], scale: float) -> UInt8[np.ndarray,
 def drawn(
     pyramid: Pyramid, to_frame: Affine, size: tuple[int, int], step: float
 ) -> tuple[Float32[np.ndarray, "a b 3"], UInt8[np.ndarray, "a b"]]:
-    """Return a canvas drawn from a picture, and where it lies inside of the picture (1, else 0).
+    """Return a canvas drawn from an image, and where it is inside the image (1, else 0).
 
-    `to_frame` maps coordinates of the canvas to the picture's frame, `size` is height and width of
-    the canvas. `step` is how wide a detail may be, in pixels of the frame, that is given up.
+    `to_frame` maps coordinates of the canvas to the image's frame, `size` is height and width of
+    the canvas. Details up to `step` wide, in pixels of the frame, may be lost.
     """
     level = pyramid.level_near(step)
     height, width = pyramid.size
@@ -103,7 +103,7 @@ def composed(outer: Affine, inner: Affine) -> Affine:
 
 
 def inverted(affine: Affine) -> Affine:
-    """Return the inverse of a map; raises LinAlgError where it has none."""
+    """Return the inverse of a map; raise LinAlgError if it has none."""
     (a, b, x), (c, d, y) = affine.tolist()
     scale = a * d - b * c
     if scale == 0:

@@ -1,4 +1,4 @@
-"""The training images that are searched, where not all of them are: the first of a seeded order."""
+"""Draws the training images that are searched, if not all are: the first of a seeded order."""
 
 from collections.abc import Iterable
 
@@ -20,8 +20,8 @@ SAMPLE = pa.schema(
 def draw_sample(samples: Iterable[pa.Table], *, size: int | None, seed: int) -> pa.Table:
     """Return SAMPLE: the first `size` samples in the order of `seed`; None: all of them.
 
-    `samples` have the columns shard and row, a table a part. A larger size only adds images, and
-    so does a longer list of shards, until the sample is full.
+    `samples` have the columns shard and row, one table per part. A larger size only adds images,
+    and so does a longer list of shards, until the sample is full.
     """
     found = [np.empty(0, np.uint64), *(_places(table, seed) for table in samples)]
     order = np.sort(np.concatenate(found))

@@ -1,7 +1,7 @@
-"""Which pairs of hashes, or of thumbnails, lie within a distance: exact, in bounded memory.
+"""Finds the pairs of hashes, or of thumbnails, within a distance: exact, in bounded memory.
 
-Both searches are faiss's flat ones. The hashes that are searched lie in blocks that a processor's
-cache holds, and the others stream past them: twice as fast as the other way round.
+Both searches are faiss's flat ones. The hashes that are searched are held in blocks that fit a
+processor's cache, and the others stream past them: twice as fast as the other way round.
 """
 
 from collections.abc import Iterator
@@ -29,9 +29,8 @@ def hash_pairs(
 ) -> Iterator[Pairs]:
     """Yield all pairs whose hashes differ in at most `distance` of 256 bits, block by block.
 
-    `first` is best the smaller one. Memory is bounded by the blocks and the pairs found in one.
-    The order is that of the blocks, then of `second`; which pairs there are depends on nothing
-    else.
+    `first` should be the smaller one. Memory is bounded by the blocks and the pairs found in one.
+    The order is that of the blocks, then of `second`; the set of pairs depends on nothing else.
     """
     for start in range(0, len(first), HASH_BLOCK):
         index = faiss.IndexBinaryFlat(8 * first.shape[1])

@@ -1,4 +1,4 @@
-"""Section of the copies audit."""
+"""Defines the settings of the copies audit."""
 
 from typing import Annotated, Literal
 
@@ -15,21 +15,21 @@ Similarity = Annotated[float, Field(gt=0, le=1)]
 
 
 class Calibration(Section):
-    """Copies that are made on purpose and looked for, so that nobody guesses a threshold."""
+    """Copies that are made on purpose and searched for, to choose thresholds by measurement."""
 
     images: int = Field(
-        default=40, ge=2, description="images that copies are made of, first in a seeded order"
+        default=40, ge=2, description="images to make copies of, the first in a seeded order"
     )
     false_positives: float | None = Field(
         default=None,
         gt=0,
-        description="candidates that are no copies, per million pairs of images; when absent, as "
-        "many as make three for a hundred training images",
+        description="allowed candidates that are not copies, per million pairs of images; when "
+        "absent, the rate that gives three per hundred training images",
     )
 
 
 class Copies(Section):
-    """Which test images lie in the training data, and which training images repeat others?
+    """Which test images are in the training data, and which training images repeat others?
 
     Candidates are found without a model: by equal bytes, equal pixels and a perceptual hash.
     Each pair is then compared pixel by pixel.
@@ -37,7 +37,7 @@ class Copies(Section):
 
     train: Name = Field(description="the corpus that is searched for copies")
     test_sets: list[Name] = Field(
-        [], description="the corpora whose images are searched for; none: repeats in `train` alone"
+        [], description="the corpora whose images are searched for; none: only repeats in `train`"
     )
     encoders: list[Name] = Field(
         [], description="names under `encoders` that propose further candidates by similarity"
@@ -56,10 +56,10 @@ class Copies(Section):
     sample: int | None = Field(
         None,
         ge=1,
-        description="search only so many images of `train`, the first in a seeded order; all when "
-        "absent",
+        description="search only this many images of `train`, the first in a seeded order; all "
+        "when absent",
     )
-    seed: int = Field(0, ge=0, description="of the seeded orders")
+    seed: int = Field(0, ge=0, description="random seed of the seeded orders")
     calibration: Calibration = Field(
         default_factory=Calibration, description="how thresholds are chosen"
     )

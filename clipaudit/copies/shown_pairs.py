@@ -1,4 +1,4 @@
-"""Which pairs a gallery of copies shows."""
+"""Picks the pairs that a gallery of copies shows."""
 
 import numpy as np
 import pyarrow as pa
@@ -21,10 +21,10 @@ SHOWN_PAIRS = pa.schema(
 
 
 def pick_pairs(pairs: pa.Table, options: PairOptions) -> pa.Table:
-    """Return SHOWN_PAIRS: of each searched image its nearest pair, the nearest kind first.
+    """Return SHOWN_PAIRS: the nearest pair of each searched image, the nearest kind first.
 
-    Kinds share the places evenly; what one leaves empty the others fill. Within a kind, pairs that
-    agree most come first; lookalikes are those that agree most, too. Ties: the lowest addresses.
+    Kinds share the places evenly; places that one leaves empty go to the others. Within a kind,
+    pairs that agree most come first, also among lookalikes. Ties: the lowest addresses.
     """
     is_lookalike = pc.equal(pairs["kind"], LOOKALIKE)
     kinds = [LOOKALIKE] if options.which == "lookalikes" else list(COPIES)
@@ -48,7 +48,7 @@ def pick_pairs(pairs: pa.Table, options: PairOptions) -> pa.Table:
 
 
 def _shared_out(ranks: np.ndarray, count: int) -> np.ndarray:
-    """Return the positions of up to `count` elements of sorted ranks, each rank's turn by turn."""
+    """Return the positions of up to `count` elements of sorted ranks, taking turns among ranks."""
     starts = np.searchsorted(ranks, ranks)
     turn = np.arange(len(ranks)) - starts  # the n-th of its rank
     return np.sort(np.lexsort((ranks, turn))[:count])

@@ -12,7 +12,7 @@ FLAT = 12.0  # levels: a window whose colours vary less has no structure
 NOISE = 6.0  # levels: variation that may differ anyway
 FAINT = 48.0  # levels: where no window varies more, both limits above shrink in proportion
 LEAST_LEVELS = 0.25  # to which share they shrink at most: below lies the noise of JPEG
-SIGMAS, BISECTIONS = (0.4, 5.0), 5  # pixels of a canvas: blur that one picture may have got
+SIGMAS, BISECTIONS = (0.4, 5.0), 5  # pixels of a canvas: blur that one image may have
 SAME_STRUCTURE = 0.75  # of SSIM's structure and contrast, for a window to agree
 MEAN = np.full((1, 3), 1 / 3)  # of the channels
 
@@ -22,7 +22,7 @@ Mask = Bool[np.ndarray, "a b"]
 
 
 class Windows:
-    """A canvas, and what is computed of the window around each pixel once for all comparisons."""
+    """A canvas, and what is computed once from the window around each pixel."""
 
     def __init__(self, canvas: Canvas) -> None:
         """Keep the canvas."""
@@ -41,11 +41,11 @@ class Windows:
 
 @dataclass(frozen=True, eq=False)
 class Structure:
-    """Two canvases, which windows have structure in each, and in which they agree."""
+    """Two canvases, the windows that have structure in each, and those in which they agree."""
 
     first: Windows
     second: Windows
-    known: Mask  # windows that lie inside of both pictures
+    known: Mask  # windows inside both images
     in_first: Mask
     in_second: Mask
     agrees: Mask
@@ -62,17 +62,17 @@ class Structure:
 
     @cached_property
     def agreement(self) -> float:
-        """Return the share of the windows with structure that agree; without any: 0."""
+        """Return the share of the windows with structure that agree; 0 if none has structure."""
         return share(self.agrees, self.in_either)
 
 
 def share(of: Mask, among: Mask) -> float:
-    """Return which share of the pixels of a mask another one has; of an empty mask: 0."""
+    """Return the share of the pixels of a mask that are in another one; 0 for an empty mask."""
     return float(np.count_nonzero(of & among)) / max(int(np.count_nonzero(among)), 1)
 
 
 def known_windows(inside: Mask) -> Mask:
-    """Return the pixels whose window lies inside of the mask; beyond the canvas is inside."""
+    """Return the pixels whose window is inside the mask; beyond the canvas counts as inside."""
     window = np.ones((WINDOW, WINDOW), np.uint8)
     return np.asarray(cv2.erode(inside.astype(np.uint8), window, borderValue=1), bool)
 
@@ -85,8 +85,8 @@ def averaged(canvas: Canvas) -> Canvas:
 def compared(first: Windows, second: Windows, known: Mask) -> Structure:
     """Return where two canvases have structure and where it agrees, among the known windows.
 
-    Structure agrees as SSIM's second term says it, over all channels together: contrast counts,
-    brightness does not.
+    Structure agrees by SSIM's second term, over all channels together: contrast counts, brightness
+    does not.
     """
     one, two, both = first.variation, second.variation, covariation(first, second)
     peak = float(np.sqrt(max(one.max(), two.max(), 0.0)))
@@ -106,7 +106,7 @@ def covariation(one: Windows, two: Windows) -> Plane:
 
 
 def channel_mean(canvas: Canvas) -> Plane:
-    """Return the mean of the channels; of a canvas in grey, itself."""
+    """Return the mean of the channels; a grey canvas itself."""
     return canvas if canvas.ndim == 2 else np.asarray(cv2.transform(canvas, MEAN))
 
 

@@ -1,6 +1,6 @@
-"""Aligns a picture with a part of another by its looks alone: for drawings with few features.
+"""Aligns an image with a part of another by its grey values, for drawings with few features.
 
-Each picture, at falling sizes, is looked for within the other one, by the correlation of their
+Each image, at falling sizes, is searched for within the other one, by the correlation of their
 grey values: at half the sizes first, then at the likeliest of them.
 """
 
@@ -14,7 +14,7 @@ from jaxtyping import Float32
 from clipaudit.copies.alignment import Candidate
 from clipaudit.copies.pyramids import Affine, Pyramid, inverted
 
-SIDE = 80  # pixels, longer side of the picture that is searched
+SIDE = 80  # pixels, longer side of the image that is searched
 SCALES = tuple(1.1**-step for step in range(16))  # of the part's share of a side: down to 0.24
 FINER = 4  # sizes, the likeliest at half of them, that are looked for
 LEAST_PART = 10  # pixels: a smaller part correlates with anything
@@ -26,7 +26,7 @@ Plane = Float32[np.ndarray, "_ _"]  # two planes of a function may differ in siz
 
 
 class Template(NamedTuple):
-    """The grey values of a picture at SCALES and at half of them, and the size of its frame."""
+    """The grey values of an image at SCALES and at half of them, and the size of its frame."""
 
     planes: tuple[Plane, ...]
     halves: tuple[Plane, ...]
@@ -35,7 +35,7 @@ class Template(NamedTuple):
 
 
 def template_of(pyramid: Pyramid) -> Template:
-    """Return the grey values of a picture at falling sizes."""
+    """Return the grey values of an image at falling sizes."""
     scales = [SIDE * scale / max(pyramid.size) for scale in SCALES]
     planes, halves = (tuple(_grey(pyramid, part * each) for each in scales) for part in (1, 0.5))
     return Template(planes, halves, tuple(map(_is_telling, planes)), pyramid.size)
@@ -44,8 +44,8 @@ def template_of(pyramid: Pyramid) -> Template:
 def template_candidates(first: Template, second: Template) -> list[Candidate]:
     """Return the likeliest places of the first in the second, and of the second in the first.
 
-    Both as they are and mirrored; likeliest first; at most one for each of the four cases. Places
-    that are less like the part than LIKELY are left out.
+    Each is tried unchanged and mirrored. Likeliest first; at most one for each of the four cases.
+    Places that correlate with the part by less than LIKELY are left out.
     """
     back = [
         Candidate(place.likeness, inverted(place.to_second)) for place in _places(second, first)
@@ -55,7 +55,7 @@ def template_candidates(first: Template, second: Template) -> list[Candidate]:
 
 
 def _places(part: Template, host: Template) -> list[Candidate]:
-    """Return where the part fits the host best at any size: as it is, and mirrored."""
+    """Return where the part fits the host best at any size: unchanged, and mirrored."""
     field, half = host.planes[0], host.halves[0]
     sizes = [
         size for size, plane in enumerate(part.planes) if part.telling[size] and _fits(plane, field)
@@ -93,7 +93,7 @@ def _within(small: Plane, field: Plane) -> Plane:
 
 
 def _place(small: Plane, field: Plane, *, mirrored: bool) -> tuple[float, Sequence[int]]:
-    """Return where a part is most like the field it lies in: the correlation and the corner."""
+    """Return the correlation and the corner of the place in a field that is most like a part."""
     shown = cv2.flip(small, 1) if mirrored else small
     _, most, _, at = cv2.minMaxLoc(cv2.matchTemplate(field, shown, cv2.TM_CCOEFF_NORMED))
     return most, at

@@ -1,6 +1,6 @@
-"""The threshold of a method, chosen for a stated rate of false positives.
+"""Chooses the threshold of a method for a given rate of false positives.
 
-A negative pair is a made copy beside an image that it is no copy of. Pairs that share a copy or an
+A negative pair is a made copy and an image that it does not copy. Pairs that share a copy or an
 image are not independent, so the interval of a rate is too narrow where few images make many pairs.
 """
 
@@ -64,13 +64,13 @@ def choose_threshold(
 ) -> Choice:
     """Return the loosest threshold with at most `per_million` false positives per million pairs.
 
-    Fewer than a million / `per_million` negative pairs cannot measure that rate, so that one odd
-    pair would decide: then the loosest threshold is chosen whose false positives do not show a
-    higher rate (`allowed_positives`), and `resolved` is False. None is chosen where even the
-    strictest threshold has more, and where there is no negative pair or no threshold.
+    Fewer than a million / `per_million` negative pairs cannot measure that rate: one odd pair
+    would decide. The choice is then the loosest threshold whose false positives do not show a
+    higher rate (`allowed_positives`), and `resolved` is False. The choice is None if even the
+    strictest threshold has more, or if there is no negative pair or no threshold.
 
-    A distance beyond the `advised` one is chosen only if the upper bound of its rate, too, is
-    within `per_million`. Where the pairs cannot measure the rate, it is at most the advised one.
+    A distance beyond the `advised` one is chosen only if the upper bound of its rate is also
+    within `per_million`. If the pairs cannot measure the rate, it is at most the advised one.
     """
     choice = _by_rate(curve, per_million)
     if advised is None or (choice.threshold is None and choice.resolved):
@@ -83,8 +83,8 @@ def choose_threshold(
         threshold = float(certain[-1])
         return Choice(row_of(curve, threshold), threshold, True, _reason(curve, per_million))
     why = (
-        f"{curve.negative_pairs:,} pairs of different images do not show for certain that a looser "
-        f"threshold lets no more than {per_million:g} per million through: it is at most "
+        f"{curve.negative_pairs:,} pairs of different images are too few to show that a looser "
+        f"threshold lets at most {per_million:g} per million through, so the threshold is at most "
         f"{advised:g}, as the hash's authors advise."
     )
     return Choice(row_of(curve, advised), advised, False, why)
@@ -111,10 +111,10 @@ def _by_rate(curve: Curve, per_million: float) -> Choice:
 
 
 def default_rate(images: int) -> float:
-    """Return the rate of false candidates, per million pairs, where the settings name none.
+    """Return the default rate of false candidates, per million pairs.
 
-    FALSE_PER_IMAGE for each training image, however many `images` are searched for: to verify them
-    takes 1 ms for each training image, less than to hash it.
+    It gives FALSE_PER_IMAGE for each training image, however many `images` are searched for.
+    Verifying them takes 1 ms per training image, less than hashing it.
     """
     return MILLION * FALSE_PER_IMAGE / max(1, images)
 
@@ -122,8 +122,8 @@ def default_rate(images: int) -> float:
 def allowed_positives(pairs: int, per_million: float) -> int:
     """Return how many of `pairs` may be false positives at a rate.
 
-    The exact share, rounded down. Where that is 0, the most whose Clopper-Pearson interval of 95 %
-    reaches down to the rate: 3 at the most.
+    This is the exact share, rounded down. If that is 0, it is the largest count whose 95 %
+    Clopper-Pearson interval reaches down to the rate: 3 at most.
 
     >>> allowed_positives(30_000_000, 0.1), allowed_positives(999_999, 1), allowed_positives(9, 1)
     (3, 3, 0)
@@ -151,8 +151,8 @@ def thresholds_table(
     """Return THRESHOLDS of one method, a row per candidate, strictest first.
 
     `verified_false_positives` counts the false positives of the chosen threshold that verification
-    calls copies; it stands in the chosen row. A note stands in the chosen row where the pairs do
-    not resolve the rate, and in the first row where no threshold was chosen.
+    calls copies; it goes in the chosen row. A note goes in the chosen row if the pairs do not
+    resolve the rate, and in the first row if no threshold was chosen.
     """
     rows = len(curve.thresholds)
     pairs = np.full(rows, curve.negative_pairs)
@@ -201,9 +201,9 @@ def _reason(curve: Curve, per_million: float) -> str:
 def _limits(curve: Curve, row: int, per_million: float) -> str:
     needed = math.ceil(MILLION / Fraction(repr(per_million)))
     return (
-        f"The threshold is uncertain: {curve.negative_pairs:,} negative pairs cannot show "
+        f"The threshold is uncertain: {curve.negative_pairs:,} negative pairs cannot measure "
         f"{per_million:g} per million, which takes {needed:,}. It has "
-        f"{int(curve.false_positives[row])} false positives, which do not show more."
+        f"{int(curve.false_positives[row])} false positives, which do not show a higher rate."
     )
 
 
@@ -216,7 +216,7 @@ def _excess(curve: Curve, per_million: float) -> str:
 
 
 def chosen_threshold(table: pa.Table) -> float | None:
-    """Return the threshold of THRESHOLDS that was chosen; None where none was."""
+    """Return the threshold of THRESHOLDS that was chosen; None if none was."""
     chosen: list[float] = table["threshold"].filter(table["chosen"]).to_pylist()
     return chosen[0] if chosen else None
 
@@ -224,11 +224,11 @@ def chosen_threshold(table: pa.Table) -> float | None:
 def threshold_among(
     table: pa.Table, images: int | None, *, advised: float | None = None
 ) -> float | None:
-    """Return the threshold of THRESHOLDS for a search among so many images; None where none fits.
+    """Return the threshold of THRESHOLDS for a search among `images` images; None if none fits.
 
-    That is the chosen one or, where this would let more than FALSE_PER_IMAGE false candidates
-    through for each image, the loosest that does not: the pairs of a corpus with itself grow with
-    its square. `advised` is as for `choose_threshold`. With `images` None the chosen one stands.
+    This is the chosen one, unless it lets more than FALSE_PER_IMAGE false candidates through for
+    each image; then it is the loosest that does not. The pairs of a corpus with itself grow with
+    its square. `advised` is as for `choose_threshold`. If `images` is None, the chosen one stands.
     """
     chosen = chosen_threshold(table)
     if chosen is None or images is None:

@@ -1,9 +1,9 @@
-"""Ways to copy an image, each with growing strengths: what the calibration makes and looks for.
+"""Copies images in several ways, each with growing strengths, for the calibration.
 
-The list follows DISC21 (Douze et al. 2021, https://arxiv.org/abs/2106.09672), a benchmark of copy
-detection, in what it does to images by program. We differ: strengths are fixed, not drawn, so that
-recall can be reported by strength; there are no emoji and no noise. "stretched" imitates
-downloaders that resize every image to one shape, "several at once" an image that is posted again.
+The list follows the automatic transformations of DISC21 (Douze et al. 2021,
+https://arxiv.org/abs/2106.09672), a benchmark of copy detection. We differ: strengths are fixed,
+not drawn, so that recall can be reported by strength; there are no emoji and no noise. "stretched"
+imitates downloaders that resize every image to one shape, "several at once" a reposted image.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ INKS = ("black", "white", "gray")  # of drawn borders
 
 
 class Strength(NamedTuple):
-    """How strongly a copy is changed: a number, and the number as people read it."""
+    """How strongly a copy is changed: a number, and its label."""
 
     value: float
     label: str
@@ -91,12 +91,12 @@ def made(
 ) -> UInt8[np.ndarray, "c d 3"]:
     """Return a copy of an image, made by a transformation at a strength of TRANSFORMATIONS.
 
-    What is drawn (where a crop lies, which colour a border has) depends on the transformation and
-    on the address, such as (seed, shard, row), not on the strength: a stronger crop lies about
-    where the milder one does. `other` is the image that this one is pasted on; only "on another
-    picture" needs it, and then the size of the answer is the other's. Images from 2 x 2 pixels up
-    give images from 2 x 2 pixels up. Raises KeyError for an unknown transformation, ValueError for
-    a missing `other`.
+    Random choices (the place of a crop, the colour of a border) depend on the transformation and
+    on the address, such as (seed, shard, row), not on the strength: a stronger crop has about the
+    same place as a milder one. `other` is the image that this one is pasted on; only "on another
+    image" needs it, and then the result has the other's size. Images from 2 x 2 pixels up give
+    images from 2 x 2 pixels up. Raises KeyError for an unknown transformation, ValueError for a
+    missing `other`.
 
     >>> drawn = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
     >>> made("crop", 0.5, drawn, address=(7, 0, 0)).shape
@@ -162,7 +162,7 @@ def _grey(image: Image.Image, _: float, __: np.random.Generator) -> Image.Image:
 
 
 def _channels_swapped(image: Image.Image, _: float, __: np.random.Generator) -> Image.Image:
-    """Swap red and blue, as a program does that takes RGB for BGR."""
+    """Swap red and blue, as a program that mistakes RGB for BGR does."""
     red, green, blue = image.split()
     return Image.merge("RGB", (blue, green, red))
 
@@ -172,7 +172,7 @@ def _mirror(image: Image.Image, which: float, _: np.random.Generator) -> Image.I
 
 
 def _rotation(image: Image.Image, degrees: float, dice: np.random.Generator) -> Image.Image:
-    """Turn to either side; of an oblique image the largest upright rectangle is kept."""
+    """Rotate to either side; keep the largest upright rectangle of an oblique image."""
     signed = degrees if dice.random() < 0.5 else -degrees
     turned = image.rotate(signed, Image.Resampling.BICUBIC, expand=True)
     if degrees % 90 == 0:

@@ -1,17 +1,17 @@
-"""Verifies from the pixels whether two pictures are copies of each other, cheapest test first.
+"""Verifies from the pixels whether two images are copies of each other, cheapest test first.
 
 1. Equal arrays.
-2. Aligned as they are: whole pictures, or what lies inside their borders, in eight mirrors and
+2. Aligned directly: whole images, or the parts inside their borders, in eight mirrors and
    quarter turns.
 3. Aligned by SIFT features and RANSAC, also mirrored; then, for drawings with few features, one
-   picture is looked for within the other by its grey values.
+   image is searched for within the other by its grey values.
 
 After 2 and 3, the agreement of their content is measured over the overlap (`agreement`), and judged
 (`judging`).
 
 Limits were tuned on the Open Clip Art Library 0.18 (longer side at most 512 pixels) and on the
-drawn world of the demo. Of 300 drawings drawn with a seed, a sixth of them star polygons that look
-like thin grey rings, this share is verified, and of the other drawings alone:
+drawn world of the demo. 300 drawings were drawn with a seed; a sixth of them are star polygons that
+look like thin grey rings. The shares verified, of all and of the others alone, are:
 
     half size                 1.00 1.00    mirrored                   1.00 1.00
     JPEG of quality 30         .92  .96    turned by 90 degrees        .97  .99
@@ -23,7 +23,7 @@ like thin grey rings, this share is verified, and of the other drawings alone:
     channels exchanged        1.00 1.00    bar over the lower fifth    .65  .74
                                            pasted at 300 pixels        .62  .72
 
-What is missed is flat: icons of 60 pixels, rings, a line on a white ground. Of 100 drawings and
+Missed copies are flat: icons of 60 pixels, rings, a line on a white ground. Of 100 drawings and
 their 20 nearest others by PDQ, 1,692 pairs are not both stars: 30 of them are equal, and 28 are
 called copies, 20 rightly (13 in other colours, 6 turned or with other margins, 1 re-encoded); the
 other 8 differ in a part (4 pieces of a puzzle, 2 signs with an arrow more, 2 more). Of 308 pairs
@@ -60,26 +60,26 @@ Kind = Literal["identical pixels", "re-encoded or resized", "edited", "lookalike
 Method = Literal["pixels", "aligned", "features"]
 
 BOXES, TEMPLATES = 3, 2  # likeliest candidates that are measured
-LIKELY = 0.5  # likeness of thumbnails, of at most 2, from which whole pictures are aligned
+LIKELY = 0.5  # likeness of thumbnails, of at most 2, from which whole images are aligned
 LESS = 0.25  # likeness of thumbnails, of at most 2, by which candidates may be behind the first
 PROMISING = 0.2  # coarse agreement from which an alignment is refined
 CLOSE = 0.7  # and from which it is refined on the fine canvas
 AHEAD = 0.01  # of coarse agreement, by which a less likely alignment must be better
 GAIN = 0.005  # of agreement, by which a refined alignment is taken
 SAME_PLACE = 1e-6  # pixels: two ways led to one alignment
-PLAIN = 2.0  # levels: pictures that vary less, at 16 x 16 pixels, show nothing
-NEAR = 12.0  # levels by which such pictures, and tiny ones, may differ
+PLAIN = 2.0  # levels: images that vary less, at 16 x 16 pixels, show nothing
+NEAR = 12.0  # levels by which such images, and tiny ones, may differ
 GLANCE = 32  # pixels at which they are compared
 
 
 class Verdict(NamedTuple):
-    """What two pictures are to each other, and the numbers it was decided by.
+    """The kind of a pair of images, and the numbers that decided it.
 
     `edits` is sorted, of `clipaudit.copies.edits.EDITS`, and empty unless the kind is "edited".
     `agreement` is the share of the content in the overlap that agrees, `covered_first` and
-    `covered_second` say which share of each picture's area the overlap is, `correlation` is that of
-    colours over the overlap, `inliers` counts the features that lie on the alignment. Of a
-    lookalike, they are those of the best alignment found.
+    `covered_second` are the overlap's share of each image's area, `correlation` is that of colours
+    over the overlap, `inliers` counts the features that fit the alignment. A lookalike has those of
+    the best alignment found.
     """
 
     kind: Kind
@@ -103,16 +103,16 @@ class Finding(NamedTuple):
 
     @property
     def rank(self) -> tuple[bool, bool, float]:
-        """Return what orders findings: copies first, those without anything on them before."""
+        """Return the sort key of findings: copies first, among them those without overlays."""
         return self.judgement.copied, not self.judgement.overlaid, self.found.score
 
 
 def verify(first: UInt8[np.ndarray, "h w 3"], second: UInt8[np.ndarray, "a b 3"]) -> Verdict:
-    """Return whether one picture is a copy of the other, and by what edits.
+    """Return whether one image is a copy of the other, and by what edits.
 
-    The order of the two changes nothing but which is covered how far. The same pictures give the
-    same verdict in any process. Pictures may be of any size from 1 x 1 pixel; those with a side
-    below 8 pixels, and those without anything to see, are copies if they are nearly equal.
+    The order of the two changes only which is covered how far. The same images give the same
+    verdict in any process. Images may have any size from 1 x 1 pixel; those with a side below 8
+    pixels, and plain ones, are copies if they are nearly equal.
 
     >>> plain = np.full((40, 60, 3), 200, np.uint8)
     >>> verify(plain, plain[:20, :30]).kind, verify(plain, plain // 2).kind
@@ -122,7 +122,7 @@ def verify(first: UInt8[np.ndarray, "h w 3"], second: UInt8[np.ndarray, "a b 3"]
 
 
 def verify_compared(first: Compared, second: Compared) -> Verdict:
-    """Return what `verify` returns, of pictures that keep what is computed of them."""
+    """Return what `verify` returns, for images that keep what is computed from them."""
     if first.rgb.shape == second.rgb.shape and np.array_equal(first.rgb, second.rgb):
         return Verdict("identical pixels", (), "pixels", 1.0, 1.0, 1.0, 1.0, 0)
     if not _comes_later(first.rgb, second.rgb):
@@ -134,7 +134,7 @@ def verify_compared(first: Compared, second: Compared) -> Verdict:
 
 
 def _comes_later(first: UInt8[np.ndarray, "h w 3"], second: UInt8[np.ndarray, "a b 3"]) -> bool:
-    """Order two pictures by size, then by their pixels."""
+    """Order two images by size, then by their pixels."""
     one, two = (first.size, *first.shape), (second.size, *second.shape)
     return one > two or (one == two and first.tobytes() > second.tobytes())
 
@@ -154,7 +154,7 @@ def _verified(first: Compared, second: Compared) -> Verdict:
 
 
 def _findings(one: Compared, two: Compared) -> Iterator[Finding]:
-    """Yield what each way to align two pictures finds, the cheapest first."""
+    """Yield the findings of each way to align two images, the cheapest first."""
     first, second = one.pyramid, two.pyramid
     candidates = box_candidates(one.thumbs, two.thumbs, BOXES)
     least = max(LIKELY, candidates[0].likeness - LESS) if candidates else LIKELY
@@ -174,7 +174,7 @@ def _findings(one: Compared, two: Compared) -> Iterator[Finding]:
 def _measured(
     first: Pyramid, second: Pyramid, alignment: Alignment | None, method: Method, inliers: int
 ) -> Iterator[Finding]:
-    """Yield what an alignment shows once it is refined; nothing, if the pictures do not overlap."""
+    """Yield what an alignment shows once it is refined; nothing, if the images do not overlap."""
     found = None if alignment is None else agreement(first, second, alignment)
     if alignment is None or found is None:
         return
@@ -186,7 +186,7 @@ def _measured(
 
 
 def _seen(found: Agreement) -> Iterator[Agreement]:
-    """Yield the agreement, before it the one in plain colours if colours were mapped."""
+    """Yield the agreement, preceded by the one in plain colours if colours were mapped."""
     if found.colours is not None and found.unmapped.agreement > CLOSE:
         yield in_plain_colours(found)
     yield found
@@ -202,8 +202,8 @@ def _best_of(
 ) -> Alignment | None:
     """Return the alignment of the highest coarse agreement, at least `least`.
 
-    The earlier one wins, unless a later one is ahead by 0.01. A candidate that lies as `known` does
-    is that one.
+    The earlier one wins, unless a later one is ahead by 0.01. A candidate with the alignment of
+    `known` is `known`.
     """
     best, most = None, least - AHEAD
     for to_second in candidates:
@@ -271,7 +271,7 @@ def _is_plain(pyramid: Pyramid) -> bool:
 
 
 def _compared_at_a_glance(first: Pyramid, second: Pyramid) -> Verdict:
-    """Compare two pictures at the size of the smaller one, and that of the larger one."""
+    """Compare two images at the size of the smaller one, and that of the larger one."""
     sizes = np.minimum([first.size[::-1], second.size[::-1]], GLANCE)
     same = _off(first, second, sizes.min(axis=0)).max() <= NEAR
     same = same and _off(first, second, sizes.max(axis=0)).mean() <= NEAR
@@ -280,7 +280,7 @@ def _compared_at_a_glance(first: Pyramid, second: Pyramid) -> Verdict:
 
 
 def _off(first: Pyramid, second: Pyramid, size: np.ndarray) -> np.ndarray:
-    """Return how far two pictures differ at a size (width, height), in levels."""
+    """Return how far two images differ at a size (width, height), in levels."""
     one, two = (
         cv2.resize(pyramid.levels[0], size.tolist(), interpolation=cv2.INTER_AREA)
         for pyramid in (first, second)

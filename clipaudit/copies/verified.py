@@ -1,4 +1,4 @@
-"""Candidate pairs with what their pixels say: which are copies, and of what kind."""
+"""Verifies candidate pairs by their pixels: which are copies, and of what kind."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -26,7 +26,7 @@ PAIRS = pa.schema(
         *CANDIDATES,
         pa.field("kind", pa.string(), nullable=False),  # see clipaudit.copies.kinds
         pa.field("edits", pa.string(), nullable=False),  # names, with commas between them
-        # what the kind was decided by; null where digests decided
+        # what decided the kind; null if digests did
         pa.field("method", pa.string()),
         pa.field("agreement", pa.float64()),  # share of the content that agrees
         pa.field("covered_other", pa.float64()),  # share of the area that the other image shows
@@ -106,5 +106,5 @@ def _by_pixels(verdict: Verdict) -> Columns:
 
 
 def _opened(image: bytes) -> Compared:
-    """Return an image by its file, which both sides may hold: repeats are of one corpus."""
+    """Return an opened image; its file is the key, as both sides may hold it (repeats)."""
     return Compared(reduced(np.asarray(open_picture(image).rgb), COMPARED_SIDE))

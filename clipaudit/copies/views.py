@@ -1,10 +1,10 @@
-"""The views of an image that are hashed, so that an edited copy of it can be found.
+"""Makes the views of an image that are hashed, so that an edited copy of it can be found.
 
 A perceptual hash survives re-encoding and colour, not geometry. A test image is therefore hashed in
 many views: whole, without its uniform border, mirrored and rotated, and cropped in the ways that
-people crop. A training image is hashed whole and without its border. Both are hashed in halves,
-which are compared with the same half alone: whatever is written or pasted over an image, if one
-half is free of it, that half finds the image.
+people crop. A training image is hashed whole and without its border. Both are also hashed in
+halves, which are compared only with the same half: if one half is free of overlays, that half finds
+the image.
 """
 
 from collections.abc import Callable, Iterator
@@ -36,7 +36,7 @@ HALVES: dict[str, tuple[float, float, float, float]] = {  # height, width, down,
     "left half": (1, 0.5, 0, 0),
     "right half": (1, 0.5, 0, 1),
 }
-# Of the eight ways to lay an image, all but the one that it is in.
+# The eight orientations of an image, without its own.
 TURNS: dict[str, Callable[[Rgb], Rgb]] = {
     "rotated by 90": lambda image: np.rot90(image, 1),
     "rotated by 180": lambda image: np.rot90(image, 2),
@@ -72,7 +72,7 @@ def test_views(image: Rgb) -> Iterator[tuple[str, Rgb]]:
 
 
 def reduced(image: Rgb, side: int) -> Rgb:
-    """Return an image with its longer side reduced to `side` pixels; a smaller one as it is."""
+    """Return an image with its longer side reduced to `side` pixels; a smaller one unchanged."""
     height, width = image.shape[:2]
     if max(height, width) <= side:
         return image

@@ -1,4 +1,4 @@
-"""Which files and settings belong to the jobs of the copies audit."""
+"""Gives the jobs of the copies audit their files and settings."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ class CopiesFiles:
     """The files of the copies audit of some settings, by the wildcards of its rules."""
 
     def __init__(self, audit: Copies, models: ModelFiles) -> None:
-        """Sort out which test sets are searched for."""
+        """Find the test sets that are searched for."""
         self.audit, self.models, self.corpora = audit, models, models.corpora
         self.run = self.corpora.run
         self.test_sets = searched_sets(self.run, audit)
@@ -45,7 +45,7 @@ class CopiesFiles:
         return self.corpora.by_part(f"samples/{self.audit.train}", self.audit.train)
 
     def sample(self, wildcards: Wildcards) -> Paths:
-        """Return which training images are searched, where not all are."""
+        """Return the sample of training images that are searched, if not all are."""
         if self.audit.sample is None or wildcards.corpus != self.audit.train:
             return []
         return [self.corpora.result(f"searched/{self.audit.train}.json")]
@@ -57,7 +57,7 @@ class CopiesFiles:
     # --- calibration -----------------------------------------------------------------------------
 
     def original_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:
-        """Return where the images that copies are made of come from."""
+        """Return the inputs of the images that copies are made of."""
         return {
             "tars": self.corpora.tars(self.originals),
             "samples": self.corpora.by_part_of_each("samples", self.originals),
@@ -68,21 +68,21 @@ class CopiesFiles:
         return {name: len(self.run.shards(name)) for name in self.originals}
 
     def calibrated_similarity(self, wildcards: Wildcards) -> float | None:
-        """Return the similarity that the settings name for an encoder; None: it is chosen."""
+        """Return the similarity that the settings name for an encoder; None if it is chosen."""
         return self.audit.similarity.get(wildcards.encoder)
 
     def given_distance(self) -> int | None:
-        """Return the distance that the settings name; None: it is chosen."""
+        """Return the distance that the settings name; None if it is chosen."""
         return None if isinstance(self.audit.distance, str) else self.audit.distance
 
     # --- candidates ------------------------------------------------------------------------------
 
     def candidate_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:
-        """Return what the candidates between a part and a test set are found in."""
+        """Return the inputs of the search for candidates between a part and a test set."""
         return self._candidates(wildcards, wildcards.testset, None)
 
     def repeat_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:
-        """Return what the candidates between a part and all parts up to it are found in."""
+        """Return the inputs of the search for candidates between a part and all parts up to it."""
         return self._candidates(wildcards, wildcards.corpus, int(wildcards.part) + 1)
 
     def _candidates(self, wildcards: Wildcards, other: str, parts: int | None) -> dict[str, Paths]:
@@ -144,7 +144,7 @@ class CopiesFiles:
         ]
 
     def every_repeat(self, wildcards: Wildcards) -> Paths:
-        """Return the repeats of all parts, where they are searched for."""
+        """Return the repeats of all parts, if they are searched for."""
         train = wildcards.corpus
         return self.corpora.by_part(f"repeats/{train}", train) if self.audit.repeats else []
 

@@ -1,4 +1,4 @@
-"""The address of a sample as one number, in the order of (shard, row): the only packing of it."""
+"""Packs the address of a sample into one number, in the order of (shard, row)."""
 
 import numpy as np
 import pyarrow as pa

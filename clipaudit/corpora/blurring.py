@@ -1,14 +1,14 @@
-"""Blurred shards: a shard without its faces, and the same in all else.
+"""Blurs the faces in a shard and keeps everything else.
 
-As Déjà vu's Appendix C (https://arxiv.org/abs/2402.02103) does with all sets. Rows, keys, captions
-and JSON stay as they are, so that an address means the same sample in both corpora, and the index
-drops the same rows for the same reasons. We differ from the face blurring that is usual for
-ImageNet (Yang et al. 2022, https://arxiv.org/abs/2103.06191: a Gaussian of 0.1 of the diagonal)
-in the strength of the blur.
+Déjà vu's Appendix C (https://arxiv.org/abs/2402.02103) does this with all sets. Rows, keys,
+captions and JSON are unchanged, so that an address means the same sample in both corpora, and the
+index drops the same rows for the same reasons. We differ from the usual face blurring for ImageNet
+(Yang et al. 2022, https://arxiv.org/abs/2103.06191: a Gaussian of 0.1 of the diagonal) in the
+strength of the blur.
 
-Only what the index takes for a picture is looked at: the members .jpg, .png, .jpeg and .webp of
-samples without fault. A picture with faces is written anew in RGB, without EXIF (whose thumbnail
-would show the face), colour profile and further frames: what `corpora.images` reads of it.
+Only members that the index takes for images are read: .jpg, .png, .jpeg and .webp of samples
+without fault. An image with faces is rewritten in RGB, as `corpora.images` reads it, without EXIF
+(whose thumbnail would show the face), colour profile and further frames.
 """
 
 import io
@@ -32,8 +32,8 @@ from clipaudit.errors import InputError
 from clipaudit.store.outputs import replaced
 
 MARGIN = 0.1  # of the box's diagonal, on each side (Yang et al. 2022)
-# Of the diagonal of the grown box, the blur's standard deviation. For a square box it is a third
-# of the face's side: what is finer than half a face changes no pixel by more than a few levels.
+# The blur's standard deviation, as a share of the grown box's diagonal. For a square box it is a
+# third of the face's side: details finer than half a face change a pixel by a few levels at most.
 SIGMA = 0.2
 
 _ENCODINGS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -41,10 +41,10 @@ _ENCODINGS: dict[str, tuple[str, dict[str, Any]]] = {
     "webp": ("WEBP", {"lossless": True}),
     "bmp": ("BMP", {}),
 }
-# Also for GIF, which would cut the picture to 256 colours once more.
+# Also for GIF, which would reduce the image to 256 colours again.
 _LOSSLESS: tuple[str, dict[str, Any]] = ("PNG", {})
 _END = bytes(2 * BLOCK)
-_NO_HEADER = b"\xff" * BLOCK  # stands where the source is damaged, so that the index says so here
+_NO_HEADER = b"\xff" * BLOCK  # written where the source is damaged, so that the index reports it
 
 _log = logging.getLogger(__name__)
 
@@ -53,20 +53,20 @@ class Blurring(NamedTuple):
     """What was done to a shard."""
 
     pictures: int  # that could be read
-    with_faces: int  # the pictures written anew
+    with_faces: int  # images that were rewritten
     faces: int
 
 
 def blur_shard(
     source: Path, target: Path, find_faces: FaceFinder, *, margin: float = MARGIN
 ) -> Blurring:
-    """Write a shard with the faces of its pictures blurred; return how many there were.
+    """Write a shard with the faces of its images blurred; return how many there were.
 
-    The target is written whole or not at all, as a tar that is not compressed; its folder must
-    exist. Its bytes depend on the source's bytes and on the boxes alone. Members keep their order,
-    and all but pictures with faces keep their bytes and headers, faulty samples among them; a
-    source that is cut or damaged gives a target that breaks off at the same row. Raises InputError
-    for a source that is no tar, and with the sample's key for boxes that cannot be read.
+    The target is written whole or not at all, as an uncompressed tar; its folder must exist. Its
+    bytes depend only on the source's bytes and on the boxes. Members keep their order, and all but
+    images with faces keep their bytes and headers, also in faulty samples. A truncated or damaged
+    source gives a target that ends at the same row. Raises InputError for a source that is not a
+    tar, and with the sample's key for boxes that cannot be read.
     """
     start, counts = time.monotonic(), Counter[str]()
     changes = _changed_members(source, find_faces, margin, counts)
@@ -74,17 +74,17 @@ def blur_shard(
         _copy_members(source, file, changes)
     done = Blurring(counts["pictures"], counts["with faces"], counts["faces"])
     rate = done.pictures / max(time.monotonic() - start, 1e-9)
-    what = f"{done.pictures} pictures, {done.with_faces} with faces, {done.faces} faces blurred"
+    what = f"{done.pictures} images, {done.with_faces} with faces, {done.faces} faces blurred"
     _log.info("%s: %s, %.0f pictures/s", target.name, what, rate)
     return done
 
 
 def blurred(rgb: Image.Image, boxes: Iterable[Box], *, margin: float = MARGIN) -> Image.Image:
-    """Return a copy of a picture in which boxes, grown by the margin, are blurred beyond repair.
+    """Return a copy of an image in which boxes, grown by the margin, are blurred beyond repair.
 
-    Each blur sees its own box only, so that nothing outside of the boxes changes, not even near
-    them; where boxes overlap, the later one blurs again what the earlier one left. A box grows by
-    `margin` of its diagonal on each side, then to whole pixels, and is clipped to the picture.
+    Each blur uses only its own box, so that nothing outside the boxes changes. Where boxes overlap,
+    the later one blurs the result of the earlier one. A box grows by `margin` of its diagonal on
+    each side, then to whole pixels, and is clipped to the image.
     """
     picture = rgb.copy()
     for box in boxes:
@@ -98,7 +98,7 @@ def blurred(rgb: Image.Image, boxes: Iterable[Box], *, margin: float = MARGIN) -
 
 
 def grown(box: Box, size: tuple[int, int], margin: float) -> tuple[int, int, int, int] | None:
-    """Return the left, top, right, bottom of a grown box within a picture; None if it is outside.
+    """Return the left, top, right, bottom of a grown box within an image; None if it is outside.
 
     >>> grown(Box(10, 10, 30, 40), (100, 52), 0.1)
     (5, 5, 45, 52)
@@ -111,7 +111,7 @@ def grown(box: Box, size: tuple[int, int], margin: float) -> tuple[int, int, int
 
 
 def encoded(rgb: Image.Image, format: str) -> bytes:
-    """Return a picture as a file of its own format: lossless, but for JPEG, of quality 95."""
+    """Return an image as a file of its own format: lossless, except JPEG, of quality 95."""
     name, options = _ENCODINGS.get(format, _LOSSLESS)
     out = io.BytesIO()
     rgb.save(out, name, **options)
@@ -121,7 +121,7 @@ def encoded(rgb: Image.Image, format: str) -> bytes:
 def _changed_members(
     source: Path, find_faces: FaceFinder, margin: float, counts: Counter[str]
 ) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the header blocks and the new data of each picture with faces, in order; count them."""
+    """Yield the header blocks and the new data of each image with faces, in order; count them."""
     for group in sample_groups(source):
         members = {member.extension: member.data[: member.size] for member in group.members}
         for member in group.members:
@@ -144,7 +144,7 @@ def _changed_members(
 def _copy_members(source: Path, target: BinaryIO, changes: Iterator[tuple[bytes, bytes]]) -> None:
     """Copy a tar with new data for some members, which `changes` names by their header blocks.
 
-    The blocks of a sample without fault stand in a tar only once, since its key does.
+    The blocks of a sample without fault are unique in a tar, since its key is.
     """
     change = next(changes, None)
     file, size = open_shard(source)
@@ -162,7 +162,7 @@ def _copy_members(source: Path, target: BinaryIO, changes: Iterator[tuple[bytes,
         except BrokenTar as broken:
             if broken.reason == DAMAGED:
                 target.write(_NO_HEADER)
-    assert change is None, "every changed member stands in the tar"
+    assert change is None, "every changed member is in the tar"
 
 
 def _member(name: bytes, data: bytes) -> bytes:

@@ -1,9 +1,9 @@
-"""What a sample's caption and label are, by the corpus's configuration.
+"""Reads a sample's caption and label, by the corpus's configuration.
 
-Text corpora carry a caption (`.txt`, else a field of the JSON, `caption` unless another is named),
-or several (`captions` in the JSON, a list, else the lines of `.txt`), as COCO does; labelled ones a
-class number (`.cls`, else `cls` or `label` in the JSON) from which a caption can be made, "a photo
-of a {}" in Mayilvahanan et al. (https://arxiv.org/abs/2310.09562). Standard library only.
+Text corpora have one caption (`.txt`, else a field of the JSON, `caption` unless another is named),
+or several (`captions` in the JSON, a list, else the lines of `.txt`), like COCO. Labelled ones have
+a class number (`.cls`, else `cls` or `label` in the JSON) from which a caption can be made, "a
+photo of a {}" in Mayilvahanan et al. (https://arxiv.org/abs/2310.09562). Standard library only.
 """
 
 import json
@@ -46,25 +46,25 @@ class Captioning:
     field: str = "caption"  # of the JSON
 
     def __post_init__(self) -> None:
-        """Refuse what could not caption a single sample."""
+        """Raise ConfigError for settings that cannot caption any sample."""
         if self.source not in get_args(Source):
             raise ConfigError(
-                f"captions from {self.source!r}: not a source. Write text, texts, class or none."
+                f"captions from {self.source!r}: unknown source. Write text, texts, class or none."
             )
         if self.source == "class" and not self.classes:
             raise ConfigError("captions from class: no class names. List them in label order.")
         if self.source == "class" and re.findall(r"\{[^}]*\}?", self.template) != ["{}"]:
             raise ConfigError(
-                f"caption template {self.template!r}: the class name stands at exactly one {{}}."
+                f"caption template {self.template!r}: needs exactly one {{}} for the class name."
             )
 
     def caption(self, members: Mapping[str, bytes]) -> str | None:
-        """Return the sample's caption as it is, or None where it has none.
+        """Return the sample's unchanged caption, or None if it has none.
 
-        A text of nothing but white space is none (img2dataset writes an empty `.txt` for a missing
-        caption); `.txt` decides where it exists. Of several captions it is the first of `captions`.
-        Raises Unusable for what is no UTF-8 text, and as `label` does where the class makes the
-        caption.
+        A text of only white space is no caption (img2dataset writes an empty `.txt` for a missing
+        one); `.txt` decides if it exists. Of several captions, the first of `captions` is returned.
+        Raises Unusable for a text that is not UTF-8, and as `label` does if the caption is made
+        from the class.
         """
         if self.source == "none":
             return None
@@ -81,12 +81,12 @@ class Captioning:
         return text if text is not None and text.strip() else None
 
     def captions(self, members: Mapping[str, bytes]) -> tuple[str, ...]:
-        """Return all captions of the sample as they are, in their order; () where it has none.
+        """Return all unchanged captions of the sample, in order; () if it has none.
 
-        Only the source "texts" has more than one: where the JSON has a list `captions`, its
-        entries, otherwise the lines of `.txt`, which end at a line feed, a carriage return or both.
-        What is null or nothing but white space is no caption. Raises Unusable as `caption` does, of
-        a list also where any one of its entries is no text, or where it is no list.
+        Only the source "texts" has more than one: the entries of the list `captions` in the JSON if
+        there is one, otherwise the lines of `.txt`, which end at a line feed, a carriage return or
+        both. Null and only white space are no captions. Raises Unusable as `caption` does, and if
+        `captions` is not a list or one of its entries is not text.
         """
         if self.source == "texts":
             return _texts(members)
@@ -94,10 +94,10 @@ class Captioning:
         return () if caption is None else (caption,)
 
     def label(self, members: Mapping[str, bytes]) -> int | None:
-        """Return the sample's class number, or None where it has none.
+        """Return the sample's class number, or None if it has none.
 
-        Raises Unusable for what is no integer, and, where class names are known, for what numbers
-        none of them.
+        Raises Unusable for a label that is not an integer, and, if class names are known, for a
+        number that none of them has.
         """
         if "cls" in members:
             stated: object = members["cls"].strip()
@@ -115,7 +115,7 @@ class Captioning:
 
 
 def json_object(members: Mapping[str, bytes]) -> dict[str, Any]:
-    """Return the sample's JSON, {} where it has none; raises Unusable.
+    """Return the sample's JSON, {} if it has none; raises Unusable.
 
     >>> json_object({"json": b"[1]"})
     Traceback (most recent call last):
@@ -145,7 +145,7 @@ def _text(data: bytes) -> str:
 def _texts(members: Mapping[str, bytes]) -> tuple[str, ...]:
     listed = json_object(members).get("captions")
     if listed is None:
-        # not splitlines: a form feed or U+2028 may stand within a caption
+        # not splitlines: a caption may contain a form feed or U+2028
         texts = _LINE_END.split(_text(members.get("txt", b"")))
     elif isinstance(listed, list):
         texts = [text for text in map(_checked, listed) if text is not None]
@@ -155,7 +155,7 @@ def _texts(members: Mapping[str, bytes]) -> tuple[str, ...]:
 
 
 def _checked(caption: object) -> str | None:
-    """Refuse what is no text, or a text that UTF-8 cannot hold (half a surrogate pair)."""
+    """Raise Unusable unless this is a text that UTF-8 can hold (no half of a surrogate pair)."""
     if caption is None:
         return None
     if not isinstance(caption, str):

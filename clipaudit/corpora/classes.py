@@ -1,4 +1,4 @@
-"""Class names: one a line of a text file, the line number, from 0, being the label."""
+"""Reads class names: one per line of a text file; the line number, from 0, is the label."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,13 +19,13 @@ def read_classes(path: Path) -> tuple[str, ...]:
     empty = [number for number, name in enumerate(names, 1) if not name.strip()]
     if empty or not names:
         what = f"line {empty[0]} is empty" if empty else "the file is empty"
-        raise InputError(f"{path}: {what}. Write one class name a line, in label order.")
+        raise InputError(f"{path}: {what}. Write one class name per line, in label order.")
     return names
 
 
 @dataclass(frozen=True)
 class CaptionSettings:
-    """How the captions and labels of a corpus are read, as the settings say it."""
+    """How the captions and labels of a corpus are read, by the settings."""
 
     source: Source
     template: str | None
@@ -35,7 +35,7 @@ class CaptionSettings:
 
     @property
     def needs_caption(self) -> bool:
-        """Whether a sample without a caption is of no use."""
+        """Return whether a sample needs a caption."""
         return self.source != "none" and not self.may_lack
 
     def captioning(self, classes: Path | None) -> Captioning:

@@ -1,4 +1,4 @@
-"""The table of what was left out and why, so that rows in = rows out + drops."""
+"""Records which rows were left out and why, so that rows in = rows out + drops."""
 
 import re
 from collections.abc import Iterable
@@ -32,7 +32,7 @@ class Drops:
         return len(self.rows)
 
     def add(self, shard: int, row: int, key: str, reason: str, detail: str = "") -> None:
-        """Note one sample; `detail` is cut short and freed of what changes between runs."""
+        """Add one sample; `detail` is shortened, without text that changes between runs."""
         detail = _ADDRESS.sub("", detail.encode("utf-8", "backslashreplace").decode("utf-8"))
         self.rows.append((shard, row, key, self.stage, reason, detail[:_MAX_DETAIL]))
 

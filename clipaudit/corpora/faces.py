@@ -1,7 +1,7 @@
-"""Finding faces: by a detector of OpenCV's whose file the user gives, or as the shard states them.
+"""Finds faces: by an OpenCV detector whose file the user gives, or as the shard states them.
 
-A finder takes a picture with the members of its sample and gives the boxes of the faces in it, in
-the picture's own pixels, as they are stored: no EXIF rotation is applied (`corpora.images`).
+A finder takes an image with the members of its sample and returns the boxes of its faces, in the
+image's own pixels, as stored: no EXIF rotation is applied (`corpora.images`).
 
 * YuNet (.onnx): https://github.com/opencv/opencv_zoo, models/face_detection_yunet
 * Haar cascades (.xml): come with OpenCV 4 in `cv2.data.haarcascades`; OpenCV 5 reads none
@@ -21,13 +21,13 @@ from clipaudit.corpora.samples import MAX_TEXT_BYTES
 from clipaudit.errors import InputError
 
 YUNET_THRESHOLD = 0.9  # OpenCV's own default of `score_threshold`
-# Longest sides, in pixels, at which YuNet looks at a picture: its page promises faces of 10 to 300
-# pixels, so that the small view is for portraits and the large one for crowds.
+# Longest sides, in pixels, at which YuNet reads an image: its page promises faces of 10 to 300
+# pixels, so the small view is for portraits and the large one for crowds.
 _VIEWS = (320, 1280)
 
 
 class Box(NamedTuple):
-    """A face in a picture, in pixels; fractions and places outside of the picture may occur."""
+    """A face in an image, in pixels; fractions and places outside the image may occur."""
 
     left: float
     top: float
@@ -41,10 +41,10 @@ FaceFinder = Callable[[Image.Image, Mapping[str, bytes]], list[Box]]
 def face_finder(
     detector: Path | None, *, field: str = "faces", threshold: float = YUNET_THRESHOLD
 ) -> FaceFinder:
-    """Return the finder that the settings ask for: a detector, or the boxes in a field of the JSON.
+    """Return the finder in the settings: a detector, or the boxes in a field of the JSON.
 
-    Boxes come in the order of their corners. `threshold` is YuNet's: a face has this score or
-    more. Raises InputError for a detector that cannot be read.
+    Boxes are in the order of their corners. `threshold` is YuNet's: a face has this score or more.
+    Raises InputError for a detector that cannot be read.
     """
     if detector is None:
         return lambda picture, members: stated_boxes(members, field)
@@ -55,17 +55,17 @@ def face_finder(
     if detector.suffix == ".xml":
         return _cascade(detector)
     raise InputError(
-        f"{detector}: {detector.suffix or 'no extension'} where a face detector ends in .onnx "
-        "(YuNet) or .xml (a Haar cascade). Give one of these."
+        f"{detector}: the extension is {detector.suffix or 'missing'}, but a face detector ends in "
+        ".onnx (YuNet) or .xml (a Haar cascade). Give one of these."
     )
 
 
 def stated_boxes(members: Mapping[str, bytes], field: str) -> list[Box]:
     """Return the boxes that a field of the sample's JSON lists; none without JSON or field.
 
-    Entries are `[left, top, width, height]` in pixels, or objects that hold this as `bbox`, as in
-    COCO. Raises Unusable where the index refuses the JSON, and InputError for anything else than
-    such a list: what cannot be read must not pass for a picture without faces.
+    Entries are `[left, top, width, height]` in pixels, or objects with this as `bbox`, as in COCO.
+    Raises Unusable if the index refuses the JSON, and InputError for anything other than such a
+    list: an unreadable one must not pass for an image without faces.
 
     >>> stated_boxes({"json": b'{"faces": [[4, 2, 8, 9], {"bbox": [0, 0, 5, 5]}]}'}, "faces")
     [Box(left=0.0, top=0.0, width=5.0, height=5.0), Box(left=4.0, top=2.0, width=8.0, height=9.0)]
@@ -99,14 +99,14 @@ def _box(entry: object, field: str) -> Box:
     if max(box.width, box.height) <= 1:
         raise InputError(
             f"`{field}` in the JSON has {_short(entry)}, a face within one pixel. If these are "
-            "shares of the picture (as DataComp's `face_bboxes`: left, top, right, bottom), write "
+            "shares of the image (as DataComp's `face_bboxes`: left, top, right, bottom), write "
             "left, top, width, height in pixels."
         )
     return box
 
 
 def _is_length(value: object) -> bool:
-    """Whether it is a number that can place a pixel: not NaN, not beyond any picture."""
+    """Return whether it is a number that can place a pixel: not NaN, not beyond any image."""
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e9
 
 
@@ -119,7 +119,7 @@ def _cascade(path: Path) -> FaceFinder:
     cv2 = _opencv()
     if not hasattr(cv2, "CascadeClassifier"):
         raise InputError(
-            f"{path}: OpenCV {cv2.__version__} reads no Haar cascades. "
+            f"{path}: OpenCV {cv2.__version__} cannot read Haar cascades. "
             "Install opencv-python-headless below 5, or give a YuNet .onnx file."
         )
     cascade = cv2.CascadeClassifier()  # given the path here, it would raise SystemError
@@ -138,7 +138,7 @@ def _cascade(path: Path) -> FaceFinder:
 
 
 def _yunet(path: Path, threshold: float) -> FaceFinder:
-    """Return the finder of a YuNet: faces of a small and of a large view of the picture."""
+    """Return the finder of a YuNet: faces of a small and of a large view of the image."""
     cv2 = _opencv()
     try:
         yunet = cv2.FaceDetectorYN.create(str(path), "", (320, 320), threshold)
@@ -162,7 +162,7 @@ def _yunet(path: Path, threshold: float) -> FaceFinder:
 
 
 def _views(picture: Image.Image) -> list[tuple[UInt8[np.ndarray, "height width 3"], float]]:
-    """Return the picture at each view's size, not enlarged, and how much smaller it is there."""
+    """Return the image at each view's size, never enlarged, and the factor of reduction."""
     longest = max(picture.size)
     views = []
     for side in sorted({min(side, longest) for side in _VIEWS}):
@@ -173,7 +173,7 @@ def _views(picture: Image.Image) -> list[tuple[UInt8[np.ndarray, "height width 3
 
 
 def _opencv() -> Any:  # noqa: ANN401
-    """Return OpenCV set to one thread, by which candidates come in the same order every time."""
+    """Return OpenCV set to one thread, so that candidates always come in the same order."""
     try:
         import cv2
     except ImportError as error:

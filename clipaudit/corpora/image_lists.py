@@ -1,13 +1,13 @@
-"""Lists of image files: shards of a folder whose images are read where they lie.
+"""Reads and writes lists of image files: shards of a folder whose images are read in place.
 
-A list is JSON, an object a line. The first one names the folder; each further one is a row:
+A list is JSON, one object per line. The first one names the folder; each further one is a row:
 
     {"format": "clipaudit image list 1", "folder": "/data/val"}
     {"file": "cats/1.jpg", "sha256": "...", "txt": "a cat", "cls": 0, "json": {"licence": "CC0"}}
     {"file": "cats/2.jpg", "fault": "unreadable file", "detail": "Permission denied"}
 
-Texts stand in the list, and so do the digests of the images: the list's own digest says all that is
-read through it. Standard library only.
+The list contains the texts and the digests of the images, so its own digest covers everything that
+is read through it. Standard library only.
 """
 
 import hashlib
@@ -27,14 +27,14 @@ FORMAT = "clipaudit image list 1"
 def list_text(folder: Path, rows: list[Json]) -> str:
     """Return a list of images below a folder; `rows` as the module describes them.
 
-    Names that are no UTF-8 are kept: JSON escapes their bytes.
+    Names that are not UTF-8 are kept: JSON escapes their bytes.
     """
     head = {"format": FORMAT, "folder": os.fspath(folder)}
     return "".join(f"{json.dumps(each, sort_keys=True)}\n" for each in [head, *rows])
 
 
 def read_list(path: Path) -> tuple[Path, list[Json]]:
-    """Return the folder and the rows of a list; raise InputError for what is none."""
+    """Return the folder and the rows of a list; raise InputError for any other file."""
     try:
         head, *rows = map(json.loads, path.read_text(encoding="utf-8").splitlines())
         sound = head["format"] == FORMAT and all(isinstance(row["file"], str) for row in rows)
@@ -46,7 +46,7 @@ def read_list(path: Path) -> tuple[Path, list[Json]]:
         sound = False
     if not sound:
         raise InputError(
-            f"{path}: no list of images. Write it by `clipaudit import folder`, or name tars."
+            f"{path}: not a list of images. Write it by `clipaudit import folder`, or name tars."
         )
     return Path(head["folder"]), rows
 
@@ -54,7 +54,7 @@ def read_list(path: Path) -> tuple[Path, list[Json]]:
 def listed_samples(path: Path, wanted: Callable[[int], bool] | None) -> Iterator[RawSample]:
     """Yield the samples of a list in order; the key is the path within the folder.
 
-    Raise InputError for an image that is gone, or is another than was listed.
+    Raise InputError for an image that is missing or has changed since it was listed.
     """
     folder, rows = read_list(path)
     for number, row in enumerate(rows):

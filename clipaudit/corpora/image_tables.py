@@ -1,4 +1,4 @@
-"""Parquet files with images, as Hugging Face writes them: a row is a sample.
+"""Reads Parquet files with images, as Hugging Face writes them: a row is a sample.
 
 The image is a column of `{bytes, path}` or of bytes. Columns of texts, numbers and lists of them
 become the sample's JSON, with the path of the image as `path`; its key is the number of its row.
@@ -22,14 +22,14 @@ ROWS = 16  # decoded at once: memory, never results
 MAX_GROUP_BYTES = 1 << 31  # of the images of a row group, unpacked: all of them may be held
 PAGE_BYTES = 1 << 20  # read at once
 _NAMES = ("image", "img", "picture", "jpg", "jpeg", "png", "webp", "image_bytes", "bytes")
-_ENDINGS = ((b"\x89PNG", "png"), (b"RIFF", "webp"))  # a JPEG otherwise: names mean nothing further
+_ENDINGS = ((b"\x89PNG", "png"), (b"RIFF", "webp"))  # else JPEG: names do not matter further on
 
 
 def table_samples(path: Path, wanted: Callable[[int], bool] | None) -> Iterator[RawSample]:
     """Yield the samples of a Parquet file in order, ROWS at a time in memory.
 
-    A row group that cannot be read gives faulty rows. Raise InputError for what is no Parquet, for
-    a file without one column of images, and for one that has rows, but only paths of images.
+    A row group that cannot be read gives faulty rows. Raise InputError for a file that is not
+    Parquet, that has no single column of images, or that has rows with only paths of images.
     """
     opened, _ = open_shard(path)
     with opened:
@@ -57,10 +57,10 @@ def table_samples(path: Path, wanted: Callable[[int], bool] | None) -> Iterator[
 
 
 def image_column(schema: pa.Schema, path: Path) -> str:
-    """Return the name of the column of images; raise InputError where there is not exactly one.
+    """Return the name of the column of images; raise InputError unless there is exactly one.
 
-    One that the file calls an image, else of `{bytes, path}`, else of bytes with a name as images
-    have, else of bytes at all.
+    It is the column that the file declares as an image, else one of `{bytes, path}`, else one of
+    bytes with a usual name of images, else any one of bytes.
     """
     fields = list(schema)
     ways = (
@@ -82,7 +82,7 @@ def image_column(schema: pa.Schema, path: Path) -> str:
 
 
 def _called_images(schema: pa.Schema) -> set[str]:
-    """Return the columns that the library datasets wrote as images."""
+    """Return the columns that the library `datasets` wrote as images."""
     try:
         features = json.loads((schema.metadata or {})[b"huggingface"])["info"]["features"]
         return {name for name, told in features.items() if told.get("_type") == "Image"}
@@ -102,7 +102,7 @@ def _is_bytes(kind: pa.DataType) -> bool:
 
 
 def _only_paths(metadata: pq.FileMetaData, image: str) -> bool:
-    """Whether each row has null for its image's bytes, as the footer counts them."""
+    """Return whether all rows have null for their image's bytes, by the footer's counts."""
     groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
     parts = (group.column(number) for group in groups for number in range(group.num_columns))
     told = [part.statistics for part in parts if part.path_in_schema == f"{image}.bytes"]
@@ -129,7 +129,7 @@ def _fits_json(kind: pa.DataType) -> bool:
 def _group(
     file: pq.ParquetFile, group: int, columns: list[str], numbers: range, asked: set[int]
 ) -> Iterator[RawSample]:
-    """Yield the samples of a row group that are asked for; what cannot be read is faulty."""
+    """Yield the wanted samples of a row group; unreadable ones are faulty."""
     row, size = numbers.start, _unpacked(file, group, columns[0])
     if size > MAX_GROUP_BYTES:
         detail = f"its row group unpacks to {size} bytes of images, the limit is {MAX_GROUP_BYTES}"
@@ -157,7 +157,7 @@ def _key(row: int) -> str:
 
 
 def _unpacked(file: pq.ParquetFile, group: int, image: str) -> int:
-    """Return the bytes of the images of a row group, as the file's footer has them."""
+    """Return the size of the images of a row group in bytes, by the file's footer."""
     held = file.metadata.row_group(group)
     parts = (held.column(number) for number in range(held.num_columns))
     return sum(
@@ -184,7 +184,7 @@ def _sample(row: int, fields: dict[str, Any], image: str) -> RawSample:
 
 
 def _finite(held: Any) -> Any:  # noqa: ANN401
-    """Return what JSON can hold: it knows no NaN and no infinity."""
+    """Return the value, with null for NaN and infinity, which JSON lacks."""
     if isinstance(held, dict):
         return {name: _finite(value) for name, value in held.items()}
     if isinstance(held, list):

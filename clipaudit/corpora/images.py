@@ -1,9 +1,9 @@
-"""Decode a sample's image, or say why it cannot be used.
+"""Decodes a sample's image, or says why it cannot be used.
 
 Index, embedding and training open images here, so that they agree on what an image is: the first
-frame in RGB, as webdataset's `pilrgb` (what open_clip trains on) decodes it, EXIF rotation not
-applied. Pillow's warnings are silenced: what they warn of is either harmless (odd EXIF, palettes)
-or refused here.
+frame in RGB, as webdataset's `pilrgb` (what open_clip trains on) decodes it, without EXIF rotation.
+Pillow's warnings are silenced: they concern either harmless oddities (EXIF, palettes) or images
+refused here.
 """
 
 import io
@@ -20,11 +20,11 @@ MAX_PIXELS = 89_478_485  # Pillow's own limit for strangers' files: 256 MiB as R
 MIN_SIDE = 2  # pixels; a side of 1 is a spacer or tracking pixel of a web page
 MAX_ASPECT = 400  # long by short side: at this, scaling the short side to 448 gives MAX_PIXELS
 # Pillow knows some forty formats, one of which runs Ghostscript: read what the web serves
-# (several pictures in one JPEG, "MPO", open as JPEG).
+# ("MPO", several images in one JPEG, opens as JPEG).
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP")
 
-# What Pillow stumbles over in damaged files, beside the errors that it raises on purpose. A million
-# damaged files showed ValueError alone, but one stray type in 400 million would end a job.
+# Errors that damaged files cause in Pillow, besides those that it raises on purpose. A million
+# damaged files showed only ValueError, but one stray type in 400 million would end a job.
 _STUMBLES = (
     ValueError,
     LookupError,
@@ -48,8 +48,8 @@ class Picture(NamedTuple):
 def open_picture(data: bytes) -> Picture:
     """Decode an image fully; raises Unusable, for absurd sizes before anything is unpacked.
 
-    A truncated file is refused; garbage inside a JPEG's entropy-coded data is not always noticed,
-    since such data decodes to some picture.
+    Truncated files are refused; garbage in a JPEG's entropy-coded data is not always noticed, since
+    such data decodes to some image.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -64,15 +64,15 @@ def open_picture(data: bytes) -> Picture:
             raise Unusable(CORRUPT_IMAGE, f"{len(data)} bytes of no known format") from None
         except Image.DecompressionBombError:
             raise Unusable(ABSURD_SIZE, f"more than {2 * MAX_PIXELS} pixels") from None
-        except (OSError, SyntaxError) as error:  # with words of Pillow's own
+        except (OSError, SyntaxError) as error:  # with Pillow's own texts
             raise Unusable(CORRUPT_IMAGE, str(error)) from None
-        except _STUMBLES as error:  # with words that differ between versions of Python and zlib
+        except _STUMBLES as error:  # with texts that differ between versions of Python and zlib
             raise Unusable(CORRUPT_IMAGE, type(error).__name__) from None
     return Picture(rgb, name.lower(), width, height)
 
 
 def _refuse_absurd(width: int, height: int) -> None:
-    """Unusable is raised as such: it is an Exception outside of what damaged files raise."""
+    """Raise Unusable for absurd sizes; it is not one of the errors of damaged files."""
     if width * height > MAX_PIXELS:
         problem = f"more than {MAX_PIXELS} pixels"
     elif min(width, height) < MIN_SIDE:

@@ -1,4 +1,4 @@
-"""What rows that others made are joined to samples by: a key, a uid or a URL."""
+"""Returns the values that join external rows to samples: keys, uids or URLs."""
 
 from typing import Literal
 
@@ -11,7 +11,7 @@ from clipaudit.plaintext import plain
 
 
 def join_values(samples: pa.Table, join_on: Literal["key", "uid", "url"]) -> pa.Array:
-    """Return what each of SAMPLES is joined by, as text; null where it has none.
+    """Return the value that joins each of SAMPLES, as text; null if it has none.
 
     Raise InputError for a value that two samples share.
     """
@@ -23,7 +23,7 @@ def join_values(samples: pa.Table, join_on: Literal["key", "uid", "url"]) -> pa.
     shared = [each["values"] for each in counts if each["counts"] > 1]
     if shared:
         raise InputError(
-            f"{len(shared)} values of {join_on} are those of several samples of this part, first "
-            f"{plain(shared[0])!r}: which row is whose cannot be told. Join on another."
+            f"{len(shared)} values of {join_on} belong to several samples of this part, first "
+            f"{plain(shared[0])!r}, so rows cannot be assigned. Join on another field."
         )
     return values

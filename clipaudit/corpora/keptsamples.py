@@ -1,6 +1,6 @@
-"""The kept samples of a shard as blocks of a tar, with the captions that training reads.
+"""Reads the kept samples of a shard as blocks of a tar, with the captions that training reads.
 
-Standard library only: `clipaudit stream` starts once a shard and epoch.
+Standard library only: `clipaudit stream` starts once per shard and epoch.
 """
 
 from collections.abc import Iterator
@@ -18,16 +18,16 @@ END_OF_ARCHIVE = bytes(2 * BLOCK)
 
 
 class KeptSample(NamedTuple):
-    """A sample as it stands in its tar, and the caption that its `.txt` is to hold.
+    """A sample as in its tar, and the caption for its `.txt`.
 
-    The caption is None where the sample's own members say it all.
+    The caption is None if the sample's own members suffice.
     """
 
     group: Group
     caption: str | None
 
     def blocks(self) -> Iterator[bytes]:
-        """Yield the blocks of its members as they are, header and all, and of its caption."""
+        """Yield the unchanged blocks of its members, headers included, and of its caption."""
         for member in self.group.members:
             if self.caption is None or member.extension != "txt":
                 yield member.blocks
@@ -36,7 +36,7 @@ class KeptSample(NamedTuple):
             yield _member(self.group.name + b".txt", self.caption.encode("utf-8"))
 
     def renamed(self, name: str) -> Iterator[bytes]:
-        """Yield the blocks of its members and its caption under another name, headers made new."""
+        """Yield the blocks of its members and its caption under another name, with new headers."""
         texts = {} if self.caption is None else {"txt": self.caption.encode("utf-8")}
         members = {member.extension: member.data[: member.size] for member in self.group.members}
         for extension, data in (members | texts).items():
@@ -44,7 +44,7 @@ class KeptSample(NamedTuple):
 
 
 def kept_samples(path: Path, shard: SealedShard) -> Iterator[KeptSample]:
-    """Yield the kept samples of a tar, in order; raise InputError if the manifest is not its."""
+    """Yield the kept samples of a tar, in order; raise InputError if the manifest does not fit."""
     rows = 0
 
     def wanted(row: int) -> bool:
@@ -61,7 +61,7 @@ def kept_samples(path: Path, shard: SealedShard) -> Iterator[KeptSample]:
 
 
 def _made_caption(group: Group, captioning: Captioning, path: Path) -> str | None:
-    """Return the caption to add, or None where the sample's own members say it all."""
+    """Return the caption to add, or None if the sample's own members suffice."""
     if captioning.source == "none":
         return None
     extensions = {member.extension for member in group.members}

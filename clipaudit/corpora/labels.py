@@ -1,4 +1,4 @@
-"""Labels of a corpus: checked against its classes, and what they stand for in other classes."""
+"""Checks labels of a corpus against its classes, and maps them to other classes."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -26,10 +26,10 @@ _NEXT_STEP = (
 
 @dataclass(frozen=True)
 class LabelSettings:
-    """Which labels a corpus may have: `used` of them, all when None; and its label map.
+    """Which labels a corpus may have: the `used` ones, all if None; and its label map.
 
-    The label map is lines, or True where these are in a file. With `whole`, the samples that are
-    checked are all of a test set, and the settings do not say which labels it uses.
+    The label map is lines, or True if these are in a file. With `whole`, the checked samples are a
+    whole test set, and the settings do not say which labels it uses.
     """
 
     corpus: str
@@ -44,12 +44,12 @@ class LabelSettings:
         mapped: Sequence[Path],
         drops: pa.Table | None = None,
     ) -> None:
-        """Raise InputError for a label that is none of the corpus's classes; log which occur.
+        """Raise InputError for a label that is not one of the corpus's classes; log which occur.
 
-        `classes` is the file of its class names. `mapped` are, with a label map, the class names
-        that it leads to, and its file; a map that is none is an InputError, too. Of `drops`, those
-        for the reason UNKNOWN_CLASS count. Of a `whole` test set the labels may not be just the
-        first few of many, each found twice or so: those of another list look like that.
+        `classes` is the file of its class names. With a label map, `mapped` are the class names
+        that it maps to, and its file; an invalid map also raises InputError. Among `drops`, those
+        for the reason UNKNOWN_CLASS count. The labels of a `whole` test set must not be only the
+        first few of many, each found about twice: labels of another list look like that.
         """
         count = len(read_classes(classes))
         labels = usable_labels(self.corpus, self.used, count)
@@ -65,7 +65,7 @@ class LabelSettings:
         if self.whole and 1 < len(found) < count and found[-1] < len(found) <= len(samples) / 2:
             raise InputError(
                 f"{self.corpus}: its labels are 0 to {found[-1]}, and none of its {len(samples)} "
-                f"images has another of the {count} classes. If they number another list, as "
+                f"images has another one of the {count} classes. If they number another list, as "
                 f"ObjectNet's 0 to 112 do, {_NEXT_STEP} If they are these classes, list them as "
                 "`classes` of the corpus."
             )
@@ -79,7 +79,7 @@ class LabelSettings:
 def usable_labels(corpus: str, used: Sequence[int] | None, classes: int) -> Int32[np.ndarray, " c"]:
     """Return the labels that a corpus may have, ascending: the `used` of its classes, or all.
 
-    Raise InputError where `used` is empty or lists what is no class.
+    Raise InputError if `used` is empty or lists a number that is not a class.
     """
     labels = sorted(set(range(classes) if used is None else used))
     if not labels or labels[0] < 0 or labels[-1] >= classes:
@@ -93,7 +93,7 @@ def usable_labels(corpus: str, used: Sequence[int] | None, classes: int) -> Int3
 def require_labels(
     corpus: str, samples: pa.Table, labels: Int32[np.ndarray, " c"]
 ) -> Int32[np.ndarray, " n"]:
-    """Return the label of each of the SAMPLES; InputError where one is not among `labels`."""
+    """Return the label of each of the SAMPLES; raise InputError if one is not among `labels`."""
     own: Int32[np.ndarray, " n"]
     own = samples["label"].fill_null(-1).to_numpy().astype(np.int32)
     strange = np.flatnonzero(~np.isin(own, labels))
@@ -106,7 +106,7 @@ def require_labels(
 
 def _unknown(corpus: str, wrong: int, first: str, labels: Int32[np.ndarray, " c"]) -> InputError:
     return InputError(
-        f"{corpus}: {wrong} samples have a label that is none of its {len(labels)} classes, "
+        f"{corpus}: {wrong} samples have a label that is not one of its {len(labels)} classes, "
         f"{labels[0]} to {labels[-1]}; the first is shard {first}. Correct `labels` or `classes` "
         "of the corpus. If its labels number another list, as ImageNet-A's 0 to 199 do, "
         f"{_NEXT_STEP}"
@@ -121,9 +121,9 @@ def read_label_map(
 ) -> list[list[int]]:
     """Return for each label of a corpus the classes that it stands for: places in `learned`.
 
-    Line n, of a file or of the settings, is of label n: numbers or names of classes, separated by
-    `;`. Raise InputError for a file that cannot be read, for another number of lines than
-    `labels`, for a class that is none, or whose name several have, and for one of two labels.
+    Line n, of a file or of the settings, is for label n: numbers or names of classes, separated by
+    `;`. Raise InputError for a file that cannot be read, for a number of lines other than `labels`,
+    for an unknown or ambiguous class name, and for a class of two labels.
 
     >>> read_label_map("own", ["apple", "chair; 1"], labels=2, learned=["chair", "cat", "apple"])
     [[2], [0, 1]]
@@ -146,7 +146,7 @@ def read_label_map(
             if owners.setdefault(one, label) != label:
                 raise InputError(
                     f"{place}: labels {owners[one]} and {label} both stand for class {one} "
-                    f"({plain(learned[one])}), so a prediction of it cannot be told. Leave it in "
+                    f"({plain(learned[one])}), so a prediction of it is ambiguous. Keep it in only "
                     "one of them."
                 )
     return found
@@ -161,8 +161,8 @@ def read_label_maps(
 ) -> dict[str, list[list[int]]]:
     """Return the label maps of corpora, as `read_label_map` does.
 
-    `maps` has the lines of each, or True where the next of `files` has them; `labels` has how many
-    labels each corpus has.
+    `maps` has the lines of each, or True if the next of `files` has them; `labels` has the number
+    of labels of each corpus.
     """
     waiting = iter(files)
     return {
@@ -192,7 +192,7 @@ def _class(place: str, text: str, learned: Sequence[str]) -> int:
         return places[0]
     if places:
         numbers = " or ".join(map(str, places))
-        raise InputError(f"{place}: {plain(name)!r} is the name of classes {numbers}. Give one.")
+        raise InputError(f"{place}: {plain(name)!r} names the classes {numbers}. Give one number.")
     raise InputError(
         f"{place}: {plain(name)!r} is neither the name nor the number of one of {len(learned)} "
         f"classes.{did_you_mean(name, learned)} Separate several by `;`."
@@ -202,7 +202,7 @@ def _class(place: str, text: str, learned: Sequence[str]) -> int:
 def map_by_names(names: Sequence[str], learned: Sequence[str]) -> list[int] | None:
     """Return the places of `names` in `learned`, ascending, if there is exactly one such list.
 
-    Names of ImageNet stand for two classes now and then; the order tells which one is meant.
+    Some names of ImageNet have two classes; the order decides which one is meant.
 
     >>> map_by_names(["cat", "crane"], ["crane", "cat", "crane", "dog"])
     [1, 2]

@@ -1,7 +1,7 @@
-"""Samples without pictures: rows of Parquet files, listed as the samples of a corpus.
+"""Lists rows of Parquet files as the samples of a corpus without images.
 
-A file is a shard, a row of it is a row of that shard. Of the picture nothing is known, so those
-columns are null; all else is as the index of tars has it.
+A file is a shard, and its row is a row of that shard. Columns about the image are null; all others
+are as in the index of tars.
 """
 
 import json
@@ -32,7 +32,7 @@ _OF_PICTURES = {"image_sha256", "image_format", "width", "height", "image_bytes"
 LISTED = pa.schema(
     [field.with_nullable(field.nullable or field.name in _OF_PICTURES) for field in SAMPLES]
 )
-_TEXTS = ("key", "uid", "url")  # columns that are read as texts, whatever their type
+_TEXTS = ("key", "uid", "url")  # columns that are read as text, whatever their type
 _NOTHING: dict[str, Any] = dict.fromkeys(LISTED.names)
 
 
@@ -47,15 +47,15 @@ def list_samples(
 ) -> Iterator[pa.Table]:
     """Yield the LISTED of some files, given with their numbers, in that order.
 
-    One table a row group is held at a time. `columns` are those of the settings' `metadata`: the
+    One table per row group is held at a time. `columns` are those of the settings' `metadata`: the
     names of `key`, `uid`, `caption`, `url` and `label`, or None, and the list `fields`. Every row
-    of each file is yielded or added to `drops`: it has no key, or one of an earlier row of the
-    file; or, as for tars, it lacks a caption or label that is needed. The column `metadata` is an
-    object of the URL and the fields that are not null, or null where all are.
+    of each file is yielded or added to `drops`. It is dropped if it has no key, if an earlier row
+    of the file has its key, or, as for tars, if it lacks a needed caption or label. The column
+    `metadata` is an object of the URL and the fields that are not null, or null if all are.
 
-    The uid is that of the column `uid` where this holds 32 hex digits. Otherwise it is the
-    `sample_uid` of caption and URL, whose bytes stand for the picture's, or of caption and key
-    where there is no URL. Raise InputError for a file that cannot be read or lacks a column.
+    The uid is that of the column `uid` if it has 32 hex digits. Otherwise it is the `sample_uid` of
+    caption and URL, whose bytes replace the image's, or of caption and key if there is no URL.
+    Raise InputError for a file that cannot be read or lacks a column.
     """
     for number, path in files:
         rows: dict[str, int] = {}  # of each key, the first row that has it
@@ -78,7 +78,7 @@ def list_samples(
 
 
 def rows_in_file(path: Path) -> int:
-    """Return how many rows a Parquet file has; InputError for one that cannot be read."""
+    """Return how many rows a Parquet file has; raise InputError if it cannot be read."""
     with open_parquet(path) as file:
         return int(file.metadata.num_rows)
 
@@ -86,7 +86,7 @@ def rows_in_file(path: Path) -> int:
 def _columns(
     fields: Row, captioning: Captioning, needs_caption: bool, needs_label: bool
 ) -> dict[str, Any]:
-    """Return what LISTED says of a row besides its address; raises Unusable."""
+    """Return the columns of LISTED for a row besides its address; raises Unusable."""
     members = _members(fields["caption"], fields["label"])
     refuse_long_texts(members)
     caption, label = caption_and_label(members, captioning, needs_caption, needs_label)
@@ -101,13 +101,13 @@ def _columns(
 
 
 def _members(caption: object, label: object) -> dict[str, bytes]:
-    """Return a row's texts as the members of a tar that say the same."""
+    """Return a row's texts as the members of an equivalent tar."""
     members = {}
     if isinstance(caption, list):
         members["json"] = json.dumps({"captions": caption}, default=str).encode()
     elif caption is not None:
         members["txt"] = str(caption).encode("utf-8")
-    if isinstance(label, float):  # integers beside nulls, by way of pandas
+    if isinstance(label, float):  # integers and nulls, written by pandas
         label = int(label) if label.is_integer() else _finite(label)
     if label is not None:
         members["cls"] = str(label).encode("utf-8")
@@ -124,7 +124,7 @@ def _metadata(fields: Row) -> str | None:
 
 
 def open_parquet(path: Path) -> pq.ParquetFile:
-    """Open a file that others wrote; InputError for one that cannot be read."""
+    """Open an external file; raise InputError if it cannot be read."""
     try:
         return pq.ParquetFile(path)
     except (OSError, pa.ArrowException) as error:
@@ -132,7 +132,7 @@ def open_parquet(path: Path) -> pq.ParquetFile:
 
 
 def _batches(path: Path, columns: Json) -> Iterator[tuple[int, pa.Table]]:
-    """Yield the row groups of a file, each after the number of its first row."""
+    """Yield the number of each row group's first row, and the row group."""
     single = [columns[name] for name in (*_TEXTS, "caption", "label")]
     wanted = list(dict.fromkeys([name for name in single if name is not None] + columns["fields"]))
     start = 0
@@ -177,7 +177,7 @@ def _texts(path: Path, table: pa.Table, name: str | None) -> list[str | None]:
         texts.validate(full=True)
     except pa.ArrowException as error:
         raise InputError(
-            f"{path}: column {name!r} of type {table[name].type} holds no texts: {error}. "
+            f"{path}: column {name!r} of type {table[name].type} is not text: {error}. "
             "Name another."
         ) from error
     return texts.to_pylist()  # type: ignore[no-any-return]
@@ -196,5 +196,5 @@ def _values(path: Path, table: pa.Table, name: str | None) -> list[Any]:
 
 
 def _finite(value: object) -> object:
-    """Return what JSON can hold: it knows no NaN and no infinity."""
+    """Return the value, with null for NaN and infinity, which JSON lacks."""
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,4 +1,4 @@
-"""Some samples of a corpus by their addresses: their pictures, and where their embeddings lie."""
+"""Looks up samples of a corpus by their addresses: their images, and rows of their shards."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -18,9 +18,9 @@ _CHANGED = "Restore the shard as it was indexed, or run the workflow again from 
 def read_pictures(paths_by_shard: Mapping[int, Path], addresses: Iterable[int]) -> dict[int, bytes]:
     """Return the image files of some samples, undecoded, by address (`sample_addresses`).
 
-    Each tar is read once, forward, up to the last sample asked of it; bytes of other samples are
-    not read, and tars of which nothing is asked are not opened. Raise InputError for a shard
-    without a path, and for a row that is not there or has no usable image.
+    Each tar is read once, forward, up to its last requested sample; bytes of other samples are not
+    read, and other tars are not opened. Raise InputError for a shard without a path, and for a row
+    that is missing or has no usable image.
     """
     rows: dict[int, set[int]] = {}
     for address in addresses:
@@ -30,7 +30,7 @@ def read_pictures(paths_by_shard: Mapping[int, Path], addresses: Iterable[int]) 
     for shard in sorted(rows):
         if shard not in paths_by_shard:
             raise InputError(
-                f"shard {shard}: a sample of it is to be shown, but there are only "
+                f"shard {shard}: one of its samples is needed, but there are only "
                 f"{len(paths_by_shard)} shards; give the shards that were indexed"
             )
         for row, image in _images(paths_by_shard[shard], rows[shard]):
@@ -55,9 +55,9 @@ def _images(path: Path, wanted: set[int]) -> Iterator[tuple[int, bytes]]:
 def paths_by_corpus(
     paths: Sequence[Path], shards: Iterable[tuple[str, int]]
 ) -> dict[str, dict[int, Path]]:
-    """Return the tars of each corpus by shard, from all tars in a row.
+    """Return the tars of each corpus by shard, from one list of all tars.
 
-    `shards` says, in the order of the tars, each corpus and how many shards it has.
+    `shards` gives, in the order of the tars, each corpus and its number of shards.
 
     >>> paths_by_corpus([Path("a"), Path("b")], [("val", 2)])
     {'val': {0: PosixPath('a'), 1: PosixPath('b')}}
@@ -71,8 +71,8 @@ def paths_by_corpus(
 def rows_of_shards(paths: Sequence[Path], shards: Iterable[int]) -> Iterator[pa.Table]:
     """Yield the row groups of Parquet files that may hold rows with `shard` among `shards`.
 
-    By the statistics of the groups, in the order of the files, one in memory at a time: of files
-    sorted by shard, little more is read than is asked for.
+    The statistics of the groups decide; groups are in the order of the files, one in memory at a
+    time. From files sorted by shard, little more is read than is requested.
     """
     wanted = np.unique(np.fromiter(shards, dtype=np.int64))
     for path in paths:

@@ -1,4 +1,4 @@
-"""Manifests: which samples of a corpus to keep, and why each other one left."""
+"""Makes manifests: which samples of a corpus to keep, and why each other one was removed."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -12,14 +12,15 @@ from clipaudit.corpora.captions import Captioning
 from clipaudit.corpora.sealed import CorpusToSeal, ShardToSeal
 from clipaudit.errors import InputError
 
-NOT_EMBEDDED = "not embedded"  # the reason of a sample of which nothing could be said
+NOT_EMBEDDED = "not embedded"  # the reason for a sample whose similarities are unknown
 
 MANIFEST = pa.schema(
     [
         pa.field("shard", pa.int32(), nullable=False),
         pa.field("row", pa.int32(), nullable=False),
         pa.field("kept", pa.bool_(), nullable=False),
-        # why a sample left: the test sample to which it is too similar, and that sample's gap
+        # why a sample was removed: the test sample to which it is too similar, and that sample's
+        # gap
         pa.field("testset", pa.string()),
         pa.field("test_shard", pa.int32()),
         pa.field("test_row", pa.int32()),
@@ -48,9 +49,9 @@ def prune_manifest(base: pa.Table, leaving: pa.Table, *, embedded: pa.Table) -> 
     """Return the MANIFEST `base` without the samples of `leaving`: its rows, in its order.
 
     `leaving` has the columns shard, row and reason, each sample once, and any of MANIFEST's others
-    that say why. A sample that `embedded` lacks (a table with the columns shard and row, where a
-    sample may repeat) leaves as not embedded: nothing could be said of it. A row that the base
-    dropped stays as it is. Samples that the base does not have change nothing.
+    that say why. `embedded` is a table with the columns shard and row, in which a sample may
+    repeat; a sample that it lacks is removed as not embedded, as its similarities are unknown. Rows
+    that the base dropped are unchanged. Samples that the base does not have are ignored.
     """
     addresses = pa.array(sample_addresses(base))
     kept = base["kept"].combine_chunks()
@@ -77,7 +78,7 @@ def count_kept(manifests: Iterable[pa.Table]) -> int:
 def rows_in_tars(samples: pa.Table, drops: pa.Table) -> dict[int, int]:
     """Return how many rows each shard's tar has, from its samples and the drops of stage "index".
 
-    A shard without any row is not in the answer.
+    A shard without rows is not in the result.
     """
     indexed = drops.filter(pc.equal(drops["stage"], "index"))
     numbers = np.concatenate([samples["shard"].to_numpy(), indexed["shard"].to_numpy()])
@@ -94,8 +95,8 @@ def corpus_to_seal(
 ) -> CorpusToSeal:
     """Join the manifests of a corpus's parts with its shards, for `seal`.
 
-    `digests` are the SHA-256 of the tars in the order of the corpus, `rows` as `rows_in_tars`
-    counts them. Manifests and their rows may come in any order, and only kept rows matter; one
+    `digests` are the SHA-256 of the tars in the order of the corpus, `rows` are as in
+    `rows_in_tars`. Manifests and their rows may come in any order, and only kept rows matter; one
     manifest is held at a time. Rows that the corpus does not have raise InputError.
     """
     flags = [np.zeros(rows.get(number, 0), dtype=bool) for number in range(len(digests))]
@@ -120,7 +121,7 @@ def _refuse_strange_rows(
     strange = rows[(rows < 0) | (rows >= limit)]
     if len(strange):
         raise InputError(
-            f"{name}: the manifest keeps row {strange[0]} of shard {shard}, the corpus has "
+            f"{name}: the manifest keeps row {strange[0]} of shard {shard}, but the corpus has "
             f"{len(flags)} shards and that one {limit} rows. "
             "Make the manifest from the samples of this corpus."
         )

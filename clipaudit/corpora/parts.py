@@ -1,7 +1,7 @@
-"""From the patterns in the config to the list of shards, and from the list to parts.
+"""Expands the patterns in the config to a list of shards, and cuts the list into parts.
 
-The position of a shard in the list is half of the address of its samples, so the list must mean the
-same tomorrow: wildcards, whose meaning depends on what lies in a folder, are refused.
+The position of a shard in the list is half of the address of its samples, so the list must not
+change: wildcards, whose meaning depends on the content of a folder, are refused.
 """
 
 import os.path
@@ -22,11 +22,10 @@ _RANGE = re.compile(r"(\d+)\.\.(\d+)(?:\.\.(\d+))?", re.ASCII)
 def expand_shards(patterns: str | Sequence[str]) -> list[str]:
     """Expand brace patterns, in the order written, the last brace fastest, as a shell does.
 
-    Once: rules ask again for each of their files.
+    Results are cached, as rules ask again for each of their files.
 
     `{00000..00019}`, `{0..100..10}` (a leading zero pads to the longer bound) and `{a,b}` are
-    understood. No pattern, a wildcard, a brace that is none of these, or a shard that stands twice
-    raises ConfigError.
+    understood. Raises ConfigError for no pattern, a wildcard, another brace, or a repeated shard.
 
     >>> expand_shards(["small/{08..10}.tar", "large/{a,b}-{0..1}.tar"])
     ... # doctest: +NORMALIZE_WHITESPACE
@@ -70,18 +69,18 @@ def part_name(number: int) -> str:
 
 def _expand(pattern: str) -> Iterator[str]:
     if not pattern.strip():
-        raise ConfigError("the list of shards holds an empty name. Name a tar file or a pattern.")
+        raise ConfigError("the list of shards has an empty name. Name a tar file or a pattern.")
     if is_url(pattern):
         check_url(pattern)
     if wildcard := re.search(r"[*?\[]", pattern):
         raise ConfigError(
-            f"shards {pattern!r}: {wildcard[0]!r} would match other files tomorrow, and a shard's "
+            f"shards {pattern!r}: {wildcard[0]!r} may match other files later, but a shard's "
             "place in the list is its address. Write a range such as {00000..00041}."
         )
     pieces = _BRACES.split(pattern)  # text, inside of a brace, text, ...
     if any("{" in text or "}" in text for text in pieces[::2]):
         raise ConfigError(
-            f"shards {pattern!r}: braces that do not pair, or that nest. Write them as several."
+            f"shards {pattern!r}: braces do not pair, or are nested. Write several patterns."
         )
     choices = [
         [piece] if position % 2 == 0 else _choices(piece, pattern)
@@ -117,6 +116,6 @@ def _refuse_duplicates(shards: Sequence[str]) -> None:
         first = places.setdefault(os.path.normpath(shard), number)
         if first != number:
             raise ConfigError(
-                f"shards: {shard!r} stands twice in the list, as numbers {first} and {number}. "
+                f"shards: {shard!r} is in the list twice, as numbers {first} and {number}. "
                 "Its samples would count twice: name it once."
             )

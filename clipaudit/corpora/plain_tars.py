@@ -1,4 +1,4 @@
-"""New tars with plain headers: equal members are equal bytes, whoever writes them and when."""
+"""Writes tars with plain headers: equal members give equal bytes, for any user at any time."""
 
 import io
 import tarfile
@@ -9,7 +9,7 @@ from pathlib import Path
 
 @contextmanager
 def plain_tar(path: Path) -> Iterator[Callable[[str, bytes], None]]:
-    """Give a function that adds a member, by name and content, to a new tar with plain headers."""
+    """Open a new tar with plain headers; yield a function that adds a member's name and content."""
     with tarfile.open(path, "w", format=tarfile.USTAR_FORMAT) as archive:
 
         def add(name: str, content: bytes) -> None:

@@ -1,4 +1,4 @@
-"""Why a sample cannot be used: the constant words of the column `reason` in drops.
+"""Defines why a sample cannot be used: the constant values of the column `reason` in drops.
 
 Standard library only, since `clipaudit stream` imports it.
 """
@@ -9,17 +9,17 @@ from clipaudit.errors import InputError
 DUPLICATE_KEY = "duplicate key"  # an earlier sample of this tar has the key
 DUPLICATE_MEMBER = "duplicate member"  # two members of the sample share their extension
 HOSTILE_NAME = "hostile member name"  # absolute, "..", control characters, absurdly long
-NOT_A_FILE = "member is no plain file"  # a link, a device, a pipe, a sparse file
+NOT_A_FILE = "member is no plain file"  # but a link, a device, a pipe or a sparse file
 TOO_LARGE = "sample too large"  # more bytes than one sample may have
 TRUNCATED = "truncated tar"  # the tar ends within the sample or without its end marker
-DAMAGED = "damaged tar"  # what follows the sample's last readable member is no tar
+DAMAGED = "damaged tar"  # the bytes after the sample's last readable member are not a tar
 
 # found while listing a folder, or while reading rows of Parquet
 UNREADABLE = "unreadable file"
 OUTSIDE = "link out of the folder"
 DAMAGED_ROWS = "damaged row group"
 
-# found while reading rows that list samples without pictures, where keys may repeat, too
+# found while reading rows that list samples without images, where keys may also repeat
 NO_KEY = "no key"
 
 # found while reading the sample
@@ -36,7 +36,7 @@ TEXT_TOO_LONG = "text too long"
 
 
 class Unusable(InputError):
-    """One sample cannot be used; `reason` is one of this module's words, `detail` the particulars.
+    """One sample cannot be used; `reason` is one of this module's constants, `detail` says more.
 
     >>> str(Unusable(BAD_LABEL, "b'cat' is not an integer"))
     "bad label: b'cat' is not an integer"

@@ -1,10 +1,10 @@
-"""Repacking: a small set of a large corpus as shards of its own, so that others need not be read.
+"""Repacks a small set of a large corpus into its own shards, so that the others need not be read.
 
-A set of 3 million samples out of 231,350 tars costs, in every epoch, a walk through the headers of
+Reading 3 million samples out of 231,350 tars takes, in every epoch, a walk through the headers of
 all of them. Here each tar is read once for all sets (`collect`), and each set is written once in a
 random order (`repack`). Members keep their bytes and get plain headers; a sample is named by its
 address in the corpus, `000012-000345` for row 345 of shard 12. A set may be changed on the way: its
-captions go to other samples (`swapped`), or its images are made anew (`change`).
+captions go to other samples (`swapped`), or its images are replaced (`change`).
 
 No sample is dropped: one that cannot be read raises InputError, since the index has read it before.
 """
@@ -35,7 +35,7 @@ FEW_SAMPLES = 100  # of a repacked shard at least
 SHARDS = 256  # of a set, between these bounds: decoding processes need a shard each
 _SAMPLES_AT_ONCE = 256  # held in memory while they are changed: memory, never results
 
-# Where the samples of sets stand in a collected file; one row per set and sample.
+# Where the samples of sets are in a collected file; one row per set and sample.
 COLLECTED = pa.schema(
     [
         pa.field("curated", pa.string(), nullable=False),  # the set
@@ -66,7 +66,7 @@ _log = logging.getLogger(__name__)
 
 
 class Collection:
-    """The samples of a part that some sets keep, read out of its tars in one pass.
+    """The samples of a part that some sets keep, read from its tars in one pass.
 
     `shards` gives each shard number's tar, ascending; `members` the samples of each set by its
     name, tables with the columns shard and row; `samples` are the SAMPLES of the part.
@@ -78,7 +78,7 @@ class Collection:
         members: Mapping[str, pa.Table],
         samples: pa.Table,
     ) -> None:
-        """Look up which rows are wanted; nothing is read yet."""
+        """Find the wanted rows; read no tar yet."""
         self._shards = shards
         self._members = {name: np.sort(sample_addresses(each)) for name, each in members.items()}
         self._wanted = np.unique(np.concatenate([np.zeros(0, np.int64), *self._members.values()]))
@@ -90,7 +90,7 @@ class Collection:
         self._ends: list[int] = []
 
     def blocks(self) -> Iterator[bytes]:
-        """Yield a tar of the samples, by address; InputError for one that is not in its own tar."""
+        """Yield a tar of the samples, by address; raise InputError if one is not in its own tar."""
         at, numbers = 0, self._wanted >> 32
         for number, path in self._shards:
             rows = shards_and_rows(self._wanted[numbers == number])[1]
@@ -110,7 +110,7 @@ class Collection:
         yield END_OF_ARCHIVE
 
     def table(self) -> pa.Table:
-        """Return the COLLECTED of what `blocks` has yielded, by set, in the order of addresses."""
+        """Return the COLLECTED of the samples that `blocks` yielded, by set, in address order."""
         assert len(self._ends) == len(self._wanted), "blocks were yielded to the end"
         bounds = np.array([0, *self._ends], np.int64)
         captions = np.array([_number(each) for each in self._captions.to_pylist()], np.int64)
@@ -141,7 +141,7 @@ def _number(caption: str | None) -> int:
 
 @dataclass(frozen=True)
 class Repacked:
-    """What a set was repacked into: its shards in order, and its SOURCES."""
+    """The result of repacking a set: its shards in order, and its SOURCES."""
 
     shards: list[ShardToSeal]
     sources: pa.Table
@@ -156,16 +156,16 @@ def repack(
     change: Change | None = None,
     workers: int = 1,
 ) -> Repacked:
-    """Write a set in a random order as shards `shards/00000`, ...; return what they hold.
+    """Write a set in a random order as shards `shards/00000`, ...; return their content.
 
     `collected` are the files of `Collection.blocks`, each with the COLLECTED rows of this set. The
-    order, and with it every byte, depends on the samples, their addresses and `seed` alone, not on
-    how the corpus is cut into parts nor on `workers`. With `swapped`, all members but the images
+    order, and with it every byte, depends only on the samples, their addresses and `seed`, not on
+    how the corpus is cut into parts nor on `workers`. With `swapped`, all members except the images
     come from another sample of the set, see `other_captions`. `change` makes a new file of each
     image; `workers` threads call it.
 
-    Each shard holds `shard_samples` samples, the last one the rest; a set without samples has no
-    shards. Memory: some 60 bytes a sample of the set, and some hundred samples.
+    Each shard has `shard_samples` samples, the last one the rest; a set without samples has no
+    shards. Memory: some 60 bytes per sample of the set, and some hundred samples.
     """
     members = _Members([path for path, _ in collected], [table for _, table in collected])
     order = np.argsort(places(members.shards, members.rows, seed=seed))
@@ -203,7 +203,7 @@ def repack(
 
 
 def shard_samples(samples: int) -> int:
-    """Return how many samples a shard of a set of so many holds.
+    """Return how many samples each shard has, for a set of `samples` samples.
 
     >>> [shard_samples(samples) for samples in (0, 500, 100_000, 3_000_000)]
     [100, 100, 391, 10000]
@@ -218,14 +218,14 @@ def other_captions(
     *,
     seed: int,
 ) -> Int64[np.ndarray, " n"]:
-    """Return a permutation: of each sample, which one's caption it gets.
+    """Return a permutation: for each sample, the one whose caption it gets.
 
     Equal `captions` are equal numbers. No sample gets a caption equal to its own, unless more than
-    half of all samples share one: then as few as possible do. A function of the samples and `seed`,
-    not of their order.
+    half of all samples share one: then as few as possible do. The result depends on the samples and
+    `seed`, not on their order.
     """
     low, high = (captions & 0x7FFFFFFF).astype(np.int32), (captions >> 32).astype(np.int32)
-    # equal captions side by side: a step as long as the longest run of them leaves every run
+    # equal captions are adjacent: a step as long as their longest run leaves every run
     among = np.lexsort(
         (places(shards, rows, seed=seed + 1), captions, places(high, low, seed=seed + 1))
     )
@@ -247,7 +247,7 @@ class _Members:
         self.captions = members["caption"].to_numpy()
 
     def sample(self, at: int, words: int, change: Change | None) -> bytes:
-        """Return the blocks of a sample with all but the images of sample `words`."""
+        """Return the blocks of a sample, with all members except images from sample `words`."""
         own = self._stored(at)
         if words == at and change is None:
             return own

@@ -1,4 +1,4 @@
-"""The index of a corpus: one row per usable sample, and the reason for each other row of a tar."""
+"""Indexes a corpus: one row per usable sample, and the reason for each other row of a tar."""
 
 import hashlib
 import logging
@@ -36,7 +36,7 @@ SAMPLES = pa.schema(
         pa.field("width", pa.int32(), nullable=False),
         pa.field("height", pa.int32(), nullable=False),
         pa.field("image_bytes", pa.int64(), nullable=False),
-        pa.field("metadata", pa.string()),  # the sample's JSON text as it is; null: it has none
+        pa.field("metadata", pa.string()),  # the sample's unchanged JSON text; null: it has none
     ]
 )
 MAX_TEXT_BYTES = 1 << 20  # of .txt, .cls or .json; img2dataset's JSON with EXIF is some 10 kB
@@ -54,8 +54,8 @@ def index_shards(
 ) -> tuple[pa.Table, pa.Table]:
     """Return the SAMPLES and the DROPS of some shards, given with their numbers, in that order.
 
-    Every row of each tar lands in exactly one of the two. Every image is decoded, so that no later
-    stage meets a corrupt one. Without `needs_caption` or `needs_label` a sample that lacks one is
+    Every row of each tar is in exactly one of the two. Every image is decoded, so that no later
+    stage meets a corrupt one. Without `needs_caption` or `needs_label`, a sample that lacks one is
     kept; a label that is not needed and cannot be read is null. Raises InputError for a shard that
     cannot be read at all.
     """
@@ -80,8 +80,8 @@ def index_shards(
 def sample_uid(image: bytes, caption: str | None) -> str:
     """Return the 128-bit identity of an image with its caption, as 32 hex digits.
 
-    The first half of SHA-256 over both byte strings, each after its length as 8 bytes,
-    little-endian; no caption counts as an empty one, which no sample has.
+    It is the first half of SHA-256 over both byte strings, each preceded by its length as 8 bytes,
+    little-endian. A missing caption counts as an empty one, which no sample has.
 
     >>> sample_uid(b"image", "caption")
     '33cb3294ac4819c16b524ccb59d53828'
@@ -101,7 +101,7 @@ def stated_uid(stated: object) -> str | None:
 def caption_and_label(
     members: Mapping[str, bytes], captioning: Captioning, needs_caption: bool, needs_label: bool
 ) -> tuple[str | None, int | None]:
-    """Return a sample's caption and label; raises Unusable where one that is needed lacks."""
+    """Return a sample's caption and label; raise Unusable if a needed one is missing."""
     label = _label(members, captioning, needs_label)
     caption = captioning.caption(members)
     if caption is None and needs_caption:

@@ -1,4 +1,4 @@
-"""Samples of tars in any order: what a training reads that shuffles samples one by one."""
+"""Reads samples of tars in any order, for training that shuffles individual samples."""
 
 import io
 import os
@@ -18,20 +18,20 @@ _GZIP = b"\x1f\x8b"
 
 
 class Scattered:
-    """The samples of a tar in any order, each read from where it stands.
+    """The samples of a tar in any order, each read at its own position.
 
-    Where they stand is found once, from the headers. Raises InputError for a shard in which nothing
-    can be read but in order: one that is compressed, remote or no tar.
+    Positions are found once, from the headers. Raises InputError for a shard that can only be read
+    in order: one that is compressed, remote or not a tar.
     """
 
     def __init__(self, path: Path) -> None:
-        """Find where the samples stand."""
+        """Find the positions of the samples."""
         self._path = path
         with self._opened() as (file, size):
             if path.suffix == STUB or not is_tar(path) or file.read(2) == _GZIP:
                 raise InputError(
-                    f"{path}: is no plain tar on a disk, so that its samples can be read in their "
-                    "order alone. Set the recipe's `shuffle: shards`, or write plain tars by "
+                    f"{path}: is not a plain tar on a disk, so its samples can only be read in "
+                    "order. Set the recipe's `shuffle: shards`, or write plain tars by "
                     "`clipaudit stream --to`."
                 )
             file.seek(0)
@@ -39,10 +39,10 @@ class Scattered:
             self._starts = np.fromiter((group.start for group in groups), np.int64)
 
     def sample(self, row: int) -> RawSample:
-        """Return the sample of a row; InputError where the tar has none."""
+        """Return the sample of a row; raise InputError if the tar lacks it."""
         if row >= len(self._starts):
             raise InputError(
-                f"{self._path}: has {len(self._starts)} rows, and row {row} is asked for. Put back "
+                f"{self._path}: has {len(self._starts)} rows, but row {row} is requested. Restore "
                 "the shard that was indexed."
             )
         start = int(self._starts[row])

@@ -1,14 +1,14 @@
-"""Sealed manifests: which rows of which shards to keep, as one file that is quick to look up in.
+"""Reads and writes sealed manifests: which rows of which shards to keep, in one indexed file.
 
 A manifest's tables are joined once into a file named by its content, over one or several corpora.
-Training and `clipaudit stream` read it with the standard library alone, and for shard n of 41,408
-touch its header, one record and one bitmap. Integers are little-endian:
+Training and `clipaudit stream` read it with only the standard library, and for shard n of 41,408
+read its header, one record and one bitmap. Integers are little-endian:
 
     8   magic "clipseal"
     4   format version, 1           4   length of the JSON
     8   number of shards            8   samples kept in all             8   length of the file
         the JSON: per corpus its name, number of shards and captioning
-        one record of 56 bytes a shard, in the order of the corpora:
+        one record of 56 bytes per shard, in the order of the corpora:
             32 SHA-256 of the tar, 4 rows in the tar, 4 rows kept, 4 number of the corpus,
             4 zero, 8 where its bitmap starts
         the bitmaps: row r is kept if bit r % 8 (the lowest is bit 0) of byte r // 8 is set
@@ -60,13 +60,13 @@ class SealedShard(NamedTuple):
     captioning: Captioning
 
     def keeps(self, row: int) -> bool:
-        """Tell whether the manifest keeps a row; a row beyond the shard's end it does not."""
+        """Return whether the manifest keeps a row; it keeps none beyond the shard's end."""
         return row < self.rows and bool(self.bitmap[row >> 3] >> (row & 7) & 1)
 
 
 @dataclass(frozen=True)
 class SealedCorpus:
-    """What a sealed manifest says of one corpus."""
+    """The entry of one corpus in a sealed manifest."""
 
     name: str
     shards: int
@@ -76,8 +76,8 @@ class SealedCorpus:
 def seal(corpora: Sequence[CorpusToSeal]) -> bytes:
     """Return the sealed form; the same corpora give the same bytes.
 
-    Shards are numbered from 0 over all corpora in the order given. No shards, or none kept, can be
-    sealed too: see `Sealed.require_samples`.
+    Shards are numbered from 0 over all corpora in the order given. A manifest without shards or
+    kept rows can also be sealed: see `Sealed.require_samples`.
     """
     header = json.dumps(
         [
@@ -103,14 +103,14 @@ def seal(corpora: Sequence[CorpusToSeal]) -> bytes:
 class Sealed:
     """A sealed manifest on disk: `shards` in it, samples `kept` in all, its `corpora` in order.
 
-    Opens the file for each look-up, so that it can be handed to worker processes.
+    It opens the file for each look-up, so that it can be passed to worker processes.
     """
 
     shards: int
     kept: int
 
     def __init__(self, path: Path) -> None:
-        """Read the header; raises StoreError for a file that is missing, cut or something else."""
+        """Read the header; raise StoreError for a file that is missing, cut or of another kind."""
         self.path = path
         with self._open() as file:
             found = os.fstat(file.fileno()).st_size
@@ -122,12 +122,12 @@ class Sealed:
             _, version, length, self.shards, self.kept, size = _PREAMBLE.unpack(start)
             if version != _VERSION:
                 raise StoreError(
-                    f"{path}: sealed in format {version}, this clipaudit reads {_VERSION}. "
+                    f"{path}: sealed in format {version}, but this clipaudit reads {_VERSION}. "
                     "Seal the manifest again with this version."
                 )
             if found != size:
                 raise StoreError(
-                    f"{path}: {found} bytes where its header says {size}. "
+                    f"{path}: {found} bytes, but its header says {size}. "
                     "Run `clipaudit verify`, remove the file and rerun."
                 )
             self.corpora = tuple(_corpora(file.read(length)))
@@ -153,7 +153,7 @@ class Sealed:
         return map(self.shard, range(self.shards))
 
     def require_samples(self) -> None:
-        """Raise TooSmall if nothing is kept: a trainer would wait for a first sample forever."""
+        """Raise TooSmall if nothing is kept, as a trainer would wait forever for a sample."""
         if self.kept == 0:
             names = ", ".join(corpus.name for corpus in self.corpora) or "no corpus"
             raise TooSmall(
@@ -173,14 +173,14 @@ class Sealed:
 
 def _count(shard: ShardToSeal) -> int:
     bits = int.from_bytes(shard.bitmap, "little")
-    # the callers are ours: a bitmap of another length would keep rows of the next shard
+    # only our own code calls this: a bitmap of another length would keep rows of the next shard
     assert len(shard.bitmap) == (shard.rows + 7) // 8, "a bitmap has one bit for each row"
     assert bits >> shard.rows == 0, "a bitmap keeps no row beyond the last"
     return bits.bit_count()
 
 
 def _stated(captioning: Captioning) -> dict[str, object]:
-    """Return a captioning's fields; the one that came later only where it differs."""
+    """Return a captioning's fields; the newer one only if it differs."""
     stated = asdict(captioning)
     if captioning.field == Captioning.field:
         del stated["field"]

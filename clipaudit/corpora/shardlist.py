@@ -1,4 +1,4 @@
-"""The shards of a corpus: which bytes each number stands for."""
+"""Lists the shards of a corpus: the digest and the rows of each number."""
 
 from collections.abc import Mapping, Sequence
 
@@ -16,7 +16,7 @@ SHARDS = pa.schema(
 def list_shards(
     numbers: Sequence[int], digests: Sequence[str], rows: Mapping[int, int]
 ) -> pa.Table:
-    """Return the SHARDS of a part, in the order given; a shard that `rows` lacks has none.
+    """Return the SHARDS of a part, in the order given; a shard that `rows` lacks has 0 rows.
 
     >>> list_shards([4, 5], ["ab", "cd"], {4: 10}).to_pylist()[1]
     {'shard': 5, 'sha256': 'cd', 'rows': 0}

@@ -1,11 +1,11 @@
-"""What a sample is, and its row number: the one reading of shards, whatever their format.
+"""Reads the samples of shards of any format, with their row numbers.
 
 A shard is a tar as webdataset writes them, a Parquet file with images (`image_tables`), or a list
-of image files (`image_lists`); the ending of its name tells. In a tar, a sample is a run of
+of image files (`image_lists`), by the ending of its name. In a tar, a sample is a run of
 consecutive members that share their path up to the first dot of the file name (as webdataset
 groups); its row is its 0-based position in the tar, counted before any drop. Directories, files
 without an extension, dot files and webdataset's `__meta__` members belong to no sample. Index,
-training and `clipaudit stream` all count with this module. Standard library only, but for Parquet.
+training and `clipaudit stream` all count with this module. Standard library only, except Parquet.
 """
 
 import io
@@ -29,9 +29,9 @@ from clipaudit.remote.stubs import SUFFIX as STUB
 from clipaudit.remote.stubs import open_stub
 
 IMAGE_EXTENSIONS = ("jpg", "png", "jpeg", "webp")  # open_clip_train's order: the first one counts
-MAX_SAMPLE_BYTES = 1 << 28  # 256 MiB: the largest image that Pillow opens unasked, uncompressed RGB
+MAX_SAMPLE_BYTES = 1 << 28  # 256 MiB: the largest image that Pillow opens by default, in RGB
 MAX_NAME_BYTES = 4096  # PATH_MAX of Linux
-LIST, TABLE = ".images", ".parquet"  # endings of shards that are no tars
+LIST, TABLE = ".images", ".parquet"  # endings of shards that are not tars
 _BUFFER_BYTES = 1 << 20  # read from the disk at once: speed, never results
 
 _HOSTILE = re.compile(
@@ -43,11 +43,11 @@ _META = re.compile(rb"__[^/]*__(?:\Z|/)")  # webdataset's skip_meta
 
 
 class RawSample(NamedTuple):
-    """One sample as it stands in its tar.
+    """One sample as in its tar.
 
-    `key` is safe to store and print: bytes that are no UTF-8, and control characters, stand as
-    `\\xNN`. `members` maps the extension, lower case and without its dot, to the bytes; it is empty
-    where `fault`, one of `reasons`' words, says why the row cannot be used.
+    `key` is safe to store and print: bytes that are not UTF-8, and control characters, are written
+    as `\\xNN`. `members` maps the extension, lower case and without its dot, to the bytes; it is
+    empty if `fault`, one of the constants in `reasons`, says why the row cannot be used.
     """
 
     row: int
@@ -75,20 +75,20 @@ class Group:
 
     row: int
     name: bytes
-    start: int = 0  # the byte of the tar at which it begins
+    start: int = 0  # the byte of the tar where it begins
     members: list[Member] = field(default_factory=list)
     size: int = 0
     fault: str | None = None
     detail: str = ""
 
     def fail(self, fault: str, detail: str) -> None:
-        """Note why the sample cannot be used, unless something already did; forget its data."""
+        """Record why the sample cannot be used, if it is the first reason; drop its data."""
         if self.fault is None:
             self.fault, self.detail = fault, detail
         self.members.clear()
 
     def take(self, head: Head, extension: str, tar: TarReader) -> None:
-        """Add a member, reading its data unless the sample is lost anyway."""
+        """Add a member, reading its data unless the sample has a fault."""
         self.size += head.size
         if any(member.extension == extension for member in self.members):
             self.fail(DUPLICATE_MEMBER, f"two members .{extension}")
@@ -102,8 +102,8 @@ def raw_samples(path: Path, wanted: Callable[[int], bool] | None = None) -> Iter
     """Yield the samples of a shard in order, faulty ones included, one in memory at a time.
 
     With `wanted`, only rows for which it is true are yielded, and the bytes of others are not read.
-    A tar that is cut or damaged ends with the sample that was being read, as a faulty row: nothing
-    after it can be known. A file that is no tar at all raises InputError.
+    A truncated or damaged tar ends with the sample that was being read, as a faulty row; the rest
+    is unknown. Raises InputError for a file that is not a tar at all.
     """
     read = _reader(path)
     if read is not None:
@@ -115,7 +115,7 @@ def raw_samples(path: Path, wanted: Callable[[int], bool] | None = None) -> Iter
 def sample_groups(path: Path, wanted: Callable[[int], bool] | None = None) -> Iterator[Group]:
     """Yield what `raw_samples` yields as blocks of a tar, for copying.
 
-    Of another format they are made: the name is the number of the row.
+    For another format the blocks are made, named by the number of the row.
     """
     read = _reader(path)
     if read is not None:
@@ -135,12 +135,12 @@ def is_tar(path: Path | str) -> bool:
 
 
 def _name(path: Path | str) -> str:
-    """Return what a shard is called where it lies: a stub has the name of what it stands for."""
+    """Return the original name of a shard: a stub has the name of its remote file."""
     return os.fspath(path).removesuffix(STUB)
 
 
 def _reader(path: Path) -> Reader | None:
-    """Return what reads the samples of a shard; None: it is a tar. Imported when one is met."""
+    """Return the reader of a shard's samples, imported on demand, or None for a tar."""
     if is_tar(path):
         return None
     if _name(path).endswith(LIST):
@@ -170,8 +170,8 @@ def _as_group(raw: RawSample) -> Group:
 def open_shard(path: Path) -> tuple[io.BufferedIOBase, int | None]:
     """Open a shard for buffered reading; raises InputError.
 
-    Also returns its size in bytes, or None where gzip is unpacked on the way. The stub of a remote
-    shard stands for the shard.
+    Also returns its size in bytes, or None if gzip is unpacked on the way. The stub of a remote
+    shard opens that shard.
     """
     try:
         if not os.path.isfile(path) and os.path.exists(path):
@@ -203,7 +203,7 @@ def first_image(members: Mapping[str, bytes]) -> bytes | None:
 
 
 def shown(name: bytes) -> str:
-    r"""Return a key that any table and terminal can hold.
+    r"""Return a key that is safe in any table and terminal.
 
     >>> shown("dir/größe".encode()), shown(b"\xff\x1b[2J")
     ('dir/größe', '\\xff\\x1b[2J')
@@ -215,7 +215,7 @@ def shown(name: bytes) -> str:
 def tar_groups(
     tar: TarReader, path: Path, wanted: Callable[[int], bool] | None, *, bare: bool = False
 ) -> Iterator[Group]:
-    """Yield the samples of a tar; if `bare`, without their members' data."""
+    """Yield the samples of a tar, without their members' data if `bare`."""
     rows: dict[bytes, int] = {}  # of each name, the first row that has it
     group: Group | None = None
     reading = False
@@ -242,7 +242,7 @@ def tar_groups(
         if group is None:
             raise InputError(
                 f"{path}: not a readable tar: {broken.detail}. "
-                "Fetch or write the shard again, or take it out of the corpus."
+                "Fetch or write the shard again, or remove it from the corpus."
             ) from None
         group.fail(broken.reason, broken.detail)
     if group is not None and reading:

@@ -1,7 +1,7 @@
-"""Rows that others made, in the order of the samples: files are read once for all parts.
+"""Sorts external rows into the order of the samples, reading files once for all parts.
 
-Rows are matched to samples by key, uid or URL, never by position, so a part's rows may stand in any
-file. Sorted by sample, each part then reads its own rows alone.
+Rows are matched to samples by key, uid or URL, never by position, so a part's rows may be in any
+file. Once they are sorted by sample, each part reads only its own rows.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,10 +22,10 @@ from clipaudit.plaintext import plain
 
 JoinOn = Literal["key", "uid", "url"]
 
-# Yields the rows of a file, some at a time: the text `value`, and the columns where asked for
+# Yields the rows of a file, some at a time: the text `value`, and the columns if requested
 RowsOf = Callable[[Path, bool], Iterator[pa.Table]]
 
-MEMORY = "2GiB"  # of the join; what is more goes to a temporary folder. Memory, never results
+MEMORY = "2GiB"  # of the join; the rest goes to a temporary folder. Memory, never results
 MOST_BUCKETS = 200  # files that are open at once
 LEAST_ROWS = 65_536  # of samples in a bucket, which is held whole: memory, never results
 _DUCKDB: dict[str, str | bool | int | float | list[str]] = {  # reads what is registered alone
@@ -66,9 +66,9 @@ def sorted_rows(
     A table has shard, row, file (its place in `given`), `value` and `columns`. The rows of one
     sample are in one table, in the order of the files and of the rows in each.
 
-    Each file is read twice: its values, then all. Held are MEMORY, the rows of LEAST_ROWS samples
-    or of one in MOST_BUCKETS, and what `rows_of` holds. Raise InputError where no sample has a row;
-    StoreError where the temporary folder has no room.
+    Each file is read twice: its values, then all. Memory holds MEMORY, the rows of LEAST_ROWS
+    samples or of one in MOST_BUCKETS, and what `rows_of` holds. Raise InputError if no sample has a
+    row, StoreError if the temporary folder is full.
     """
     schema = _bucket_schema(columns)
     with (
@@ -104,7 +104,7 @@ def _bucket_schema(columns: Mapping[str, pa.DataType]) -> pa.Schema:
 
 
 def _wanted(samples: Iterable[pa.Table], join_on: JoinOn) -> Iterator[pa.Table]:
-    """Yield what each sample is joined by, and its address."""
+    """Yield the value that joins each sample, and its address."""
     for table in samples:
         columns = [join_values(table, join_on), table["shard"], table["row"]]
         yield pa.table(columns, names=_WANTED.names)
@@ -188,7 +188,7 @@ class _Buckets:
             self._writers[number].write_table(rows.filter(pa.array(bucket == number)))
 
     def tables(self) -> Iterator[pa.Table]:
-        """Yield and remove each bucket: by (shard, row), else in the order of adding."""
+        """Yield and remove each bucket: by (shard, row), ties in the order of adding."""
         for number in sorted(self._writers):
             path = self.folder / f"{number}.arrow"
             with pa.ipc.open_file(path) as file:

@@ -1,4 +1,4 @@
-"""Splits: a corpus made of some samples of another one, chosen by an SQL predicate.
+"""Makes splits: corpora of some samples of another one, chosen by an SQL predicate.
 
 Mayilvahanan et al., ICLR 2024, App. D: https://arxiv.org/abs/2310.09562, compare CelebA with and
 without eyeglasses, Waterbirds by background and by group. A predicate sees one sample: the columns
@@ -28,9 +28,9 @@ _DUCKDB: dict[str, str | bool | int | float | list[str]] = {
 def select_samples(samples: pa.Table, *, name: str, where: str, label: str | None) -> pa.Table:
     """Return the SAMPLES of the split `name`: those for which `where` is true, in their order.
 
-    A predicate that is null chooses nothing. With `label`, an SQL expression of whole numbers, the
-    label of each chosen sample is what that gives. ConfigError for an expression that is none, or
-    that looks at anything but the sample; InputError for a label that is null or below 0.
+    A null predicate chooses nothing. With `label`, an SQL expression of whole numbers, its value is
+    the label of each chosen sample. Raise ConfigError for an invalid expression, or one that reads
+    anything but the sample; InputError for a label that is null or below 0.
     """
     chosen = _evaluate(samples, name, "where", where, "boolean")
     rows = samples.filter(pc.fill_null(chosen, False))
@@ -54,7 +54,7 @@ def select_embeddings(
 ) -> Iterator[pa.Table]:
     """Yield the rows of EMBEDDINGS whose address is among those of `samples`, in their order.
 
-    Batches are held one at a time; one without such rows gives an empty table.
+    One batch is held at a time; a batch without such rows gives an empty table.
     """
     for batch in batches:
         yield select_rows(as_table(batch), samples)
@@ -74,7 +74,7 @@ def _evaluate(samples: pa.Table, name: str, key: str, expression: str, kind: str
             found = connection.sql(_only_expression(connection, query)).to_arrow_table()
     except duckdb.Error as error:
         raise ConfigError(
-            f"split {name}: `{key}: {expression}` is not understood: {error}\nIt may look at the "
+            f"split {name}: `{key}: {expression}` is not understood: {error}\nIt may use the "
             f"columns of a sample: {', '.join(samples.column_names)}."
         ) from error
     value = found["value"].combine_chunks()
@@ -83,13 +83,13 @@ def _evaluate(samples: pa.Table, name: str, key: str, expression: str, kind: str
     if kind == "integer" and pa.types.is_integer(value.type):
         return value.cast(pa.int32())
     raise ConfigError(
-        f"split {name}: `{key}: {expression}` gives values of type {value.type}, where {kind}s are "
+        f"split {name}: `{key}: {expression}` gives values of type {value.type}, but {kind}s are "
         "needed: compare or cast them"
     )
 
 
 def _only_expression(connection: duckdb.DuckDBPyConnection, query: str) -> duckdb.Statement:
-    """Return the query as one statement; an expression cannot smuggle in a second."""
+    """Return the query as one statement, so that an expression cannot add a second one."""
     statements = connection.extract_statements(query)
     if len(statements) != 1:
         raise duckdb.ParserException(f"{len(statements)} statements, one expression is needed")

@@ -1,4 +1,4 @@
-"""What the JSON of samples states, as the index keeps it: reading it, and showing what is wrong."""
+"""Reads the JSON of samples, as the index keeps it, and shows faulty values."""
 
 import json
 import re
@@ -13,13 +13,13 @@ _HALF_PAIR = re.compile(r"[\ud800-\udfff]")  # cannot be stored as UTF-8
 
 
 def stated_fields(text: str | None, place: str) -> dict[str, Any]:
-    """Return the fields of a sample's JSON, of none no fields; InputError where it is no object."""
+    """Return the fields of a sample's JSON, {} without one; raise InputError for a non-object."""
     if text is None:
         return {}
     try:
         fields = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{place}: its JSON cannot be read ({error}): write it anew") from error
+        raise InputError(f"{place}: its JSON cannot be read ({error}): write it again") from error
     if not isinstance(fields, dict):
         raise InputError(
             f"{place}: its JSON is {shown_value(fields)}: make it an object with fields"
@@ -28,13 +28,13 @@ def stated_fields(text: str | None, place: str) -> dict[str, Any]:
 
 
 def shown_value(value: object) -> str:
-    """Return a value of a JSON, not too long for a message."""
+    """Return a JSON value, shortened for a message."""
     text = json.dumps(value, ensure_ascii=True)
     return text if len(text) <= 100 else f"{text[:97]}..."
 
 
 def is_text(value: object) -> TypeGuard[str]:
-    """Tell whether a value of a JSON is a text; half a surrogate pair, which JSON allows, is none.
+    """Return whether a JSON value is text, without half surrogate pairs, which JSON allows.
 
     >>> is_text("zebra"), is_text(""), is_text("\\ud800"), is_text(3)
     (True, True, False, False)
@@ -43,7 +43,7 @@ def is_text(value: object) -> TypeGuard[str]:
 
 
 def is_finite(value: object) -> bool:
-    """Tell whether a value of a JSON is a number that float32 can hold.
+    """Return whether a JSON value is a number that float32 can hold.
 
     >>> is_finite(1), is_finite(10**999), is_finite(float("nan")), is_finite(True)
     (True, False, False, False)

@@ -1,9 +1,9 @@
-"""Members of a tar in order, read forward only; standard library only.
+"""Reads the members of a tar in order, forward only; standard library only.
 
-Why not `tarfile`: it takes a cut or damaged tar for one that ends there, without a word, and it
-spends several times longer on a header (benchmarks/stream.py). Understood: ustar, GNU long names,
-PAX names and sizes, base-256 sizes. Names stay bytes. What stands after the end-of-archive marker
-is not read, as with `tarfile` and webdataset.
+Why not `tarfile`: it silently takes a truncated or damaged tar for one that ends there, and it
+spends several times longer on a header (benchmarks/stream.py). Understood are ustar, GNU long
+names, PAX names and sizes, base-256 sizes. Names stay bytes. Bytes after the end-of-archive marker
+are not read, as with `tarfile` and webdataset.
 """
 
 import io
@@ -22,7 +22,7 @@ _ADLER_BASE = 65_521
 
 
 class Head(NamedTuple):
-    """One member before its data: `blocks` are its header blocks as they stand in the tar."""
+    """One member before its data: `blocks` are its header blocks as in the tar."""
 
     name: bytes
     kind: str  # "file", "directory" or "other"
@@ -31,7 +31,7 @@ class Head(NamedTuple):
 
 
 class BrokenTar(Exception):
-    """The tar cannot be read further; `reason` is one of `reasons`' words."""
+    """The tar cannot be read further; `reason` is one of the constants in `reasons`."""
 
     def __init__(self, reason: str, detail: str) -> None:
         """Keep both parts, for the sample that was being read."""
@@ -41,19 +41,19 @@ class BrokenTar(Exception):
 
 
 class TarReader:
-    """Walks a tar: `head()` gives the next member, `data()` that member's bytes and padding.
+    """Walks a tar: `head()` returns the next member, `data()` that member's bytes and padding.
 
-    `size` is the length of the file in bytes, or None when it is not known (compressed); with a
-    known size, data that nobody asks for is skipped by seeking.
+    `size` is the length of the file in bytes, or None if unknown (compressed); with a known size,
+    data that is not requested is skipped by seeking.
     """
 
     def __init__(self, file: io.BufferedIOBase, size: int | None, at: int = 0) -> None:
-        """Start at byte `at`, where `file` stands."""
+        """Start at byte `at`, the position of `file`."""
         self._file = file
         self._size = size
         self._at = at  # bytes consumed so far
-        self._pending = 0  # data bytes of the current member that nobody read yet
-        self.began = at  # the byte at which the header blocks of the current member begin
+        self._pending = 0  # unread data bytes of the current member
+        self.began = at  # the byte where the header blocks of the current member begin
 
     def head(self) -> Head | None:
         """Return the next member, or None at the end marker; raises BrokenTar."""
@@ -82,7 +82,7 @@ class TarReader:
                 pax = _pax_records(payload[0], start)
             elif kind == b"g":
                 _refuse_renaming(_pax_records(payload[0], start), start)
-                continue  # it belongs to no member: not a part of `blocks`
+                continue  # it belongs to no member, so not to `blocks`
             blocks += block + payload[1]
         return self._member(block, blocks + block, long_name, pax, start)
 
@@ -115,7 +115,7 @@ class TarReader:
         if kind == b"S":
             raise BrokenTar(DAMAGED, f"a sparse member at byte {start}: repack without --sparse")
         if kind in b"123456":
-            self._pending = 0  # links, devices, directories and pipes carry no data
+            self._pending = 0  # links, devices, directories and pipes have no data
         else:
             self._pending = size
         sort = "other"
@@ -164,7 +164,7 @@ class TarReader:
             raise BrokenTar(TRUNCATED, "the compressed stream ends early") from None
         except (zlib.error, OSError) as error:
             if isinstance(error, OSError) and error.errno is not None:
-                raise  # the disk's trouble, not the tar's; gzip's own complaints have no errno
+                raise  # the disk's error, not the tar's; gzip's own errors have no errno
             raise BrokenTar(DAMAGED, f"the compressed stream is damaged: {error}") from None
         self._at += len(data)
         return data
@@ -174,7 +174,7 @@ class TarReader:
 
 
 def member_head(name: bytes, size: int) -> bytes:
-    """Return the header of a plain file of so many bytes: PAX, which is ustar for short names."""
+    """Return the header of a plain file of `size` bytes: PAX, which is ustar for short names."""
     from tarfile import PAX_FORMAT, TarInfo  # only here: most shards have their headers
 
     info = TarInfo(name.decode("utf-8", "surrogateescape"))
@@ -183,7 +183,7 @@ def member_head(name: bytes, size: int) -> bytes:
 
 
 def _check_sum(block: bytes, start: int) -> None:
-    """Refuse a block whose header sum is wrong.
+    """Raise BrokenTar for a block whose header sum is wrong.
 
     The low half of adler32 is one plus the sum of the bytes, modulo 65521: the sum in 0.2 us, where
     `sum` takes 3. The field itself counts as eight spaces.
@@ -192,7 +192,7 @@ def _check_sum(block: bytes, start: int) -> None:
     summed = (zlib.adler32(block[156:], zlib.adler32(block[:148])) & 0xFFFF) - 1 + 8 * 32
     if (summed - stated) % _ADLER_BASE == 0:
         return
-    signed = sum(struct.unpack("148b8x356b", block)) + 8 * 32  # as some historic tars sum
+    signed = sum(struct.unpack("148b8x356b", block)) + 8 * 32  # as some historic tars do
     if signed != stated:
         raise BrokenTar(DAMAGED, f"the header at byte {start} is no tar header")
 
@@ -203,10 +203,10 @@ def _number(field: bytes, start: int) -> int:
         return int.from_bytes(field[1:], "big")
     digits = field.partition(b"\0")[0].strip() or b"0"
     try:
-        if digits.isdigit():  # `int` would take signs and underscores too
+        if digits.isdigit():  # `int` would also accept signs and underscores
             return int(digits, 8)
     except ValueError:
-        pass  # an 8 or a 9: as bad as a letter
+        pass  # an 8 or a 9 is as wrong as a letter
     raise BrokenTar(DAMAGED, f"the header at byte {start} is no tar header")
 
 
@@ -237,6 +237,6 @@ def _pax_records(payload: bytes, start: int) -> dict[bytes, bytes]:
 
 
 def _refuse_renaming(records: Mapping[bytes, bytes], start: int) -> None:
-    """Global headers hold comments; one that renames or resizes all members is refused."""
+    """Raise BrokenTar for a global header that renames or resizes all members."""
     if b"path" in records or b"size" in records:
         raise BrokenTar(DAMAGED, f"a global PAX header at byte {start} renames members")

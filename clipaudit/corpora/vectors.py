@@ -1,4 +1,4 @@
-"""Stored embeddings as a matrix, and in blocks."""
+"""Reads stored embeddings as a matrix, and in blocks."""
 
 from collections.abc import Iterable, Iterator
 
@@ -34,7 +34,7 @@ def _float16_view(chunk: pa.FixedSizeBinaryArray, d: int) -> Float16[np.ndarray,
 
 
 def in_blocks(blocks: Iterable[pa.Table | pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
-    """Yield EMBEDDINGS `rows` rows at a time, at the end fewer: small blocks joined, large cut."""
+    """Yield EMBEDDINGS `rows` rows at a time, fewer at the end, from blocks of any size."""
     tables = map(as_table, blocks)
     columns = ["shard", "row", "embedding"]
     return in_groups(
@@ -43,7 +43,7 @@ def in_blocks(blocks: Iterable[pa.Table | pa.RecordBatch], rows: int) -> Iterato
 
 
 def as_table(block: pa.Table | pa.RecordBatch) -> pa.Table:
-    """Return a batch as a table, and a table as it is."""
+    """Return a batch as a table, and a table unchanged."""
     return pa.Table.from_batches([block]) if isinstance(block, pa.RecordBatch) else block
 
 

@@ -1,1 +1,1 @@
-"""Deduplication by embeddings (SemDeDup): clusters, and what repeats what within them."""
+"""Deduplication by embeddings (SemDeDup): clusters, and the duplicates within them."""

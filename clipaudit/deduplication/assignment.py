@@ -1,6 +1,6 @@
-"""Each sample's cluster: its most similar centroid, in the order in which clusters are read.
+"""Assigns each sample to its most similar centroid, and sorts samples by cluster.
 
-Every pair of a sample and a centroid is compared by the nearest engine, so this step is exact.
+The nearest engine compares every pair of a sample and a centroid, so this step is exact.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,8 +16,8 @@ from clipaudit.neighbors.backends import search
 from clipaudit.neighbors.interface import Queries, Resources
 from clipaudit.store.parquet import GROUP_KEY
 
-ROWS_PER_GROUP = 1_024  # of the stored file: a range of clusters is few of a part's rows
-TABLE_ROWS = 16_384  # rows of a table that is given out: memory, never results
+ROWS_PER_GROUP = 1_024  # of the stored file: a range of clusters has few of a part's rows
+TABLE_ROWS = 16_384  # rows of a yielded table: memory, never results
 
 
 def clustered_schema(dimension: int) -> pa.Schema:
@@ -54,10 +54,10 @@ def assign_clusters(
 ) -> Iterator[pa.Table]:
     """Yield the CLUSTERED of a part's EMBEDDINGS: every row with its most similar centroid.
 
-    Similarity is the cosine of float16 centroid and float16 embedding, ties go to the lowest
-    cluster. Sorted by (cluster, shard, row), so that a range of clusters is a range of rows:
-    the part's embeddings are held once for that, as they are stored. No rows give no table.
-    `backend` and `resources` never show, see `backends.search`.
+    Similarity is the cosine of float16 centroid and float16 embedding; ties go to the lowest
+    cluster. Rows are sorted by (cluster, shard, row), so that a range of clusters is a range of
+    rows. For this, the part's embeddings are held once, as stored. No rows give no table.
+    `backend` and `resources` do not affect the result, see `backends.search`.
     """
     engine = search(centroids, k=1, backend=backend, **resources)
     addresses, clusters, similarities = [], [], []
@@ -89,7 +89,7 @@ def assign_clusters(
 def _gather(
     blocks: Sequence[Float16[np.ndarray, "_ d"]], rows: Int64[np.ndarray, " m"]
 ) -> Float16[np.ndarray, "m d"]:
-    """Return these rows of the blocks, counted through, without joining the blocks."""
+    """Return rows of the blocks, numbered over all blocks, without joining the blocks."""
     starts = np.cumsum([0, *(len(block) for block in blocks)])
     block = np.searchsorted(starts, rows, side="right") - 1
     gathered = np.empty((len(rows), blocks[0].shape[1]), dtype=np.float16)

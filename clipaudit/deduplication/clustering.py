@@ -1,9 +1,9 @@
-"""k-means over a sample of a corpus: the centroids by which deduplication cuts it into clusters.
+"""Trains k-means on a sample of a corpus: the centroids of deduplication's clusters.
 
 Abbas et al., 2023 (SemDeDup): https://arxiv.org/abs/2303.09540, as Mayilvahanan et al., ICLR 2024,
 use it (https://arxiv.org/abs/2310.09562, Sec. 3). Differences: the sample is the head of one seeded
-order of all addresses, and centroids are float16, so that which of them a sample is most similar to
-is exact.
+order of all addresses, and centroids are float16, so that a sample's most similar centroid is
+exact.
 """
 
 from collections.abc import Iterable
@@ -22,9 +22,9 @@ from clipaudit.deduplication.kmeans import MOST_ROWS, spherical_kmeans
 from clipaudit.errors import ConfigError, TooSmall
 from clipaudit.neighbors.interface import Resources, check_norms, vector_norms
 
-ROWS_PER_CLUSTER = 256  # sampled for each: more hardly move a centroid (faiss's own limit)
+ROWS_PER_CLUSTER = 256  # sampled for each: more barely move a centroid (faiss's own limit)
 STRIP_ROWS = 4_096  # rows widened to float32 at once
-SPARE_ROWS = 65_536  # gathered beyond the sample before it is cut back: memory, never results
+SPARE_ROWS = 65_536  # gathered beyond the sample before it is trimmed: memory, never results
 
 
 def centroids_schema(dimension: int) -> pa.Schema:
@@ -52,25 +52,25 @@ def train_centroids(
 ) -> pa.Table:
     """Return the CENTROIDS of spherical k-means on `sample` of the EMBEDDINGS, or all if fewer.
 
-    `batches` are gone through once, in any order and cut in any way; the sample in memory is all
-    that is held: float16, twice at the end. Which samples are drawn depends on addresses and `seed`
-    alone. A killed one goes on from the folder `scratch`; the sample is gathered again. `backend`
-    and `resources` never show: see `kmeans.spherical_kmeans`.
+    `batches` are read once, in any order and split. Only the sample is held in memory: float16,
+    twice at the end. The drawn samples depend only on addresses and `seed`. A killed run resumes
+    from the folder `scratch`; the sample is gathered again. `backend` and `resources` do not affect
+    the result: see `kmeans.spherical_kmeans`.
 
     A cluster that loses its last sample takes over half of another. A centroid whose samples
-    cancel each other out stays zero: of similarity 0 to everything, it is merely never better than
-    a centroid on the right side. Fewer embeddings than clusters are refused, but with `follow`
-    there are at most as many clusters as have LEAST_ROWS embeddings each.
+    cancel each other out stays zero: its similarity to everything is 0, so it is never better than
+    a centroid on the right side. Raises ConfigError for fewer embeddings than clusters. With
+    `follow`, there are at most as many clusters as have LEAST_ROWS embeddings each.
     """
     if not 1 <= clusters <= sample:
         raise ConfigError(
-            f"k-means: {clusters} clusters from a sample of {sample}. Ask for 1 cluster or more "
-            f"and for a sample as large; {ROWS_PER_CLUSTER} times as large is customary."
+            f"k-means: {clusters} clusters from a sample of {sample}. Set 1 cluster or more and a "
+            f"sample at least as large; {ROWS_PER_CLUSTER} times as large is customary."
         )
     if sample > MOST_ROWS:
         raise ConfigError(
-            f"k-means: a sample of {sample:,}; its sums are exact up to {MOST_ROWS:,}. Ask for "
-            "fewer clusters or fewer samples a cluster."
+            f"k-means: a sample of {sample:,}; its sums are exact up to {MOST_ROWS:,}. Set fewer "
+            "clusters or fewer samples per cluster."
         )
     drawn = Drawn(sample, seed)
     for batch in batches:
@@ -79,7 +79,7 @@ def train_centroids(
         clusters = max(1, min(clusters, drawn.seen // LEAST_ROWS))
     if drawn.seen < clusters:
         raise TooSmall(
-            f"k-means: {clusters} clusters of {drawn.seen} embeddings. Ask for at most as many "
+            f"k-means: {clusters} clusters of {drawn.seen} embeddings. Set at most as many "
             "clusters as there are embeddings, or embed more shards."
         )
     addresses, vectors = drawn.rows()
@@ -100,14 +100,14 @@ def train_centroids(
 
 
 class Drawn:
-    """The first samples in a seeded random order of all addresses, gathered while rows stream by.
+    """The first samples in a seeded random order of all addresses, gathered from streamed rows.
 
     Memory: the sample and a quarter of it (or SPARE_ROWS), in float16.
     """
 
     def __init__(self, size: int, seed: int) -> None:
         """Draw at most `size` samples."""
-        self.seen = 0  # rows that streamed by
+        self.seen = 0  # rows read so far
         self._size = size
         self._seed = seed
         self._last = np.uint64(2**64 - 1)  # no place after this one can be in the sample
@@ -115,7 +115,7 @@ class Drawn:
         self._held = 0
 
     def add(self, batch: pa.Table | pa.RecordBatch) -> None:
-        """Let the rows of EMBEDDINGS compete for the sample; they may come in any order."""
+        """Add rows of EMBEDDINGS, in any order, as candidates for the sample."""
         place = places(batch["shard"].to_numpy(), batch["row"].to_numpy(), seed=self._seed)
         early = place <= self._last
         vectors = embedding_array(batch, "embeddings to cluster")
@@ -126,12 +126,12 @@ class Drawn:
             self._cut_back()
 
     def rows(self) -> tuple[Int64[np.ndarray, " n"], Float16[np.ndarray, "n d"]]:
-        """Return the sample's addresses, rising, and its vectors; ends the gathering."""
+        """Return the sample's addresses, rising, and its vectors; end the gathering."""
         self._cut_back()
         addresses = np.concatenate([chunk[1] for chunk in self._chunks])
         vectors = np.empty((self._held, self._chunks[0][2].shape[1]), dtype=np.float16)
         filled = 0
-        while self._chunks:  # each chunk is given back as soon as it is copied
+        while self._chunks:  # each chunk is freed as soon as it is copied
             chunk = self._chunks.pop(0)[2]
             vectors[filled : filled + len(chunk)] = chunk
             filled += len(chunk)

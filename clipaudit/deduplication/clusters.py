@@ -1,4 +1,4 @@
-"""A group of clusters, put together one at a time from the parts of a corpus."""
+"""Assembles clusters, one at a time, from the parts of a corpus."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ from clipaudit.corpora.addresses import sample_addresses, shard_row
 from clipaudit.corpora.vectors import embedding_array
 from clipaudit.errors import InputError
 
-JOINED_ROWS = 8_192  # rows of the blocks in which a cluster's vectors come: memory, never results
+JOINED_ROWS = 8_192  # rows of a block of a cluster's vectors: memory, never results
 
-# Asked for a range of clusters, gives one stream for each part, in order: the rows of CLUSTERED of
-# these clusters; rows of others may be among them. A stream is opened when its first row is taken.
+# Takes a range of clusters and returns one stream per part, in order, with their rows of CLUSTERED;
+# rows of other clusters may be among them. A stream is opened when its first row is taken.
 Read = Callable[[range], Sequence[Iterable[pa.Table | pa.RecordBatch]]]
 
 
@@ -48,9 +48,9 @@ class _Run:
 def read_clusters(read: Read, clusters: range, *, held_rows: int) -> Iterator[Cluster]:
     """Yield the clusters of the range that have samples, by number, each whole.
 
-    Every part is read once, in step with the others, and a batch of each is held. Of a cluster with
-    more than `held_rows` rows the vectors are not held: `blocks` reads that cluster's rows again.
-    Rows that are not sorted by (cluster, shard, row), parts included, are refused. Of no clusters
+    Every part is read once, in step with the others, and one batch of each is held. The vectors of
+    a cluster with more than `held_rows` rows are not held: `blocks` reads them again. Raises an
+    error for rows that are not sorted by (cluster, shard, row) over all parts. Without clusters,
     nothing is read.
     """
     parts = read(clusters) if clusters else []
@@ -67,7 +67,7 @@ def _runs(part: Iterable[pa.Table | pa.RecordBatch], clusters: range) -> Iterato
         if len(fall):
             raise InputError(
                 f"clustered samples of cluster {numbers[fall[0]]} come after those of a later one; "
-                "they are sorted by (cluster, shard, row) when assigned, so assign this part again"
+                "assignment sorts them by (cluster, shard, row), so assign this part again"
             )
         last = numbers[-1] if len(numbers) else last
         addresses = sample_addresses(batch)
@@ -102,8 +102,8 @@ def _check_order(number: int, addresses: Int64[np.ndarray, " n"]) -> None:
     if len(wrong):
         before, after = (shard_row(int(each)) for each in addresses[wrong[0] : wrong[0] + 2])
         raise InputError(
-            f"cluster {number}: sample (shard, row) {before} and then {after}; give the parts of "
-            "one corpus in the order of their shards, each once, as they were assigned"
+            f"cluster {number}: sample (shard, row) {before} and then {after}; give the parts "
+            "of one corpus in the order of their shards, each once, as they were assigned"
         )
 
 
@@ -115,7 +115,7 @@ def _read_again(read: Read, number: int) -> Iterator[Float16[np.ndarray, "_ d"]]
 def _joined(
     blocks: Iterable[Float16[np.ndarray, "_ d"]],
 ) -> Iterator[Float16[np.ndarray, "_ d"]]:
-    """Join neighbouring blocks until they have JOINED_ROWS rows: many parts give few rows each."""
+    """Join neighbouring blocks up to JOINED_ROWS rows, as many parts give few rows each."""
     waiting: list[np.ndarray] = []
     held = 0
     for block in blocks:

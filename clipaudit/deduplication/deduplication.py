@@ -1,4 +1,4 @@
-"""The deduplicated manifest: what the removal similarities of a corpus mean at one threshold."""
+"""Makes the deduplicated manifest from the removal similarities and a threshold."""
 
 from collections.abc import Iterable
 
@@ -7,9 +7,9 @@ import pyarrow.compute as pc
 
 from clipaudit.corpora.manifests import MANIFEST, prune_manifest
 
-DUPLICATE = "duplicate"  # why a sample leaves, in the manifest's words
+DUPLICATE = "duplicate"  # why a sample is removed, as the manifest says it
 
-# the columns of DUPLICATES that the manifest has too
+# the columns of DUPLICATES that the manifest also has
 WITNESS = pa.schema(
     MANIFEST.field(name)
     for name in ("shard", "row", "similarity", "duplicate_shard", "duplicate_row")
@@ -17,12 +17,12 @@ WITNESS = pa.schema(
 
 
 def deduplicate(base: pa.Table, duplicates: Iterable[pa.Table], *, threshold: float) -> pa.Table:
-    """Return the MANIFEST of a part whose duplicates left: the rows of `base`, in its order.
+    """Return the MANIFEST of a part without duplicates: the rows of `base`, in its order.
 
-    `duplicates` are the DUPLICATES of all groups of clusters; only rows of this part's samples
-    matter, so give no more. A sample leaves iff its removal similarity exceeds `threshold`, a tie
-    stays; it names that similarity and what it duplicates. A sample that is in no group was not
-    embedded and leaves as such; what the base dropped stays as it is.
+    `duplicates` are the DUPLICATES of all groups of clusters; only rows of this part's samples are
+    needed. A sample is removed iff its removal similarity exceeds `threshold`; ties are kept. It
+    names that similarity and the sample that it duplicates. A sample that is in no group was not
+    embedded and is removed as such; rows that the base dropped are unchanged.
     """
     groups = [table.select(WITNESS.names).cast(WITNESS) for table in duplicates]
     found = pa.concat_tables([WITNESS.empty_table(), *groups])

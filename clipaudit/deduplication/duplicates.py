@@ -1,19 +1,19 @@
-"""Semantic duplicates: which earlier sample of its cluster makes a sample superfluous, and when.
+"""Finds semantic duplicates: the earlier sample in its cluster that each sample duplicates.
 
 Abbas et al., 2023 (SemDeDup): https://arxiv.org/abs/2303.09540, as Mayilvahanan et al., ICLR 2024,
-use it for LAION-200M (https://arxiv.org/abs/2310.09562, Sec. 3). Text and codes differ in who
-leaves at a threshold; each is a rule here, under its name:
+use it for LAION-200M (https://arxiv.org/abs/2310.09562, Sec. 3). Text and codes differ in which
+samples they remove at a threshold; each is a rule here, under its name:
 
 * `semdedup`, SemDeDup's code: a cluster's samples are ordered by similarity to the centroid, the
-  farthest first; a sample leaves iff any earlier one, itself dropped or not, is more similar to it
-  than the threshold. Of a chain a-b-c, whose ends are no duplicates, a alone stays if they come in
-  this order, a and c if b comes last.
+  farthest first; a sample is removed iff any earlier one, itself dropped or not, is more similar to
+  it than the threshold. In a chain a-b-c, whose ends are not duplicates, only a is kept if they
+  come in this order, a and c if b comes last.
 * `clip-ood`, the second paper's code: the same in file order, (shard, row).
-* `paper`, SemDeDup's text: of each group that pairs above the threshold connect one stays, the
-  farthest from the centroid: of the chain always one.
+* `paper`, SemDeDup's text: in each group that pairs above the threshold connect, one sample is
+  kept, the farthest from the centroid: always one of the chain.
 
-Differences from all: similarities are exact, a pair at the threshold is none above it, ties in the
-order go to the lowest (shard, row), and every threshold is answered at once.
+Differences from all: similarities are exact, a pair at the threshold is not above it, ties in the
+order go to the lowest (shard, row), and one result serves every threshold.
 """
 
 import logging
@@ -34,18 +34,18 @@ HELD_ROWS = 262_144  # rows of a cluster held at once: 320 MB at 640 dimensions,
 
 Rule = Literal["semdedup", "clip-ood", "paper"]
 
-# One row for each sample of a group of clusters, by (shard, row): a range of shards is then a range
-# of rows in every group.
+# One row per sample of a group of clusters, by (shard, row): a range of shards is then a range of
+# rows in every group.
 DUPLICATES = pa.schema(
     [
         pa.field("cluster", pa.int32(), nullable=False),
         pa.field("shard", pa.int32(), nullable=False),
         pa.field("row", pa.int32(), nullable=False),
-        # the removal similarity: the sample leaves at every threshold below it, and at no other;
-        # null when it never leaves
+        # the removal similarity: the sample is removed at every threshold below it, and at no
+        # other; null if it is never removed
         pa.field("similarity", pa.float64()),
-        # the sample that it then duplicates: of the earlier ones in its cluster the most similar,
-        # the earliest of these; under `paper` the one of its group that stays
+        # the sample that it then duplicates: the most similar earlier one in its cluster, the
+        # earliest in a tie; under `paper` the kept one of its group
         pa.field("duplicate_shard", pa.int32()),
         pa.field("duplicate_row", pa.int32()),
     ]
@@ -66,13 +66,13 @@ def find_duplicates(
 ) -> pa.Table:
     """Return the DUPLICATES of a range of clusters, whose CLUSTERED rows `read` gives by part.
 
-    Under `paper` only pairs above `floor` (None: all) count: where no threshold below it is asked
-    for, give it, since all pairs of a cluster are many. A sample that only pairs at or below it
-    would remove never leaves. The other rules do not look at it.
+    Under `paper`, only pairs above `floor` (None: all) count. Give the lowest threshold needed,
+    since all pairs of a cluster are many. A sample that only pairs at or below it would remove is
+    never removed. The other rules ignore it.
 
-    The engine, both sizes and the cut into parts never show. Memory: a batch of each part,
-    `held_rows` vectors a few times over, and some tens of bytes for each sample of the range.
-    Clusters without samples have no rows.
+    The engine, both sizes and the split into parts do not affect the result. Memory: a batch of
+    each part, `held_rows` vectors a few times over, and some tens of bytes for each sample of the
+    range. Clusters without samples have no rows.
     """
     progress = Progress(_log, "comparing within clusters", total=len(clusters), unit="clusters")
     tables = []

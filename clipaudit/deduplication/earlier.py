@@ -1,11 +1,11 @@
-"""Each sample's most similar earlier one: what decides in SemDeDup's and in clip-ood's code.
+"""Finds each sample's most similar earlier one, which decides in SemDeDup's and clip-ood's code.
 
 A rectangle of pairs is a search for one nearest neighbour: work for the nearest engine, which is
-exact, and runs on what multiplies fastest. Its native backend takes a triangle too; for torch a
-triangle is cut in halves, with a rectangle between them, until blocks are small, and these are
-multiplied in float64: of a large cluster a small share. In a small cluster all pairs are, since the
-engine takes time to start and its plain backend also keeps each query's neighbours, which nobody
-asks for here.
+exact and runs on the fastest hardware. Its native backend also takes a triangle. For torch, a
+triangle is cut in halves, with a rectangle between them, until blocks are small; these are
+multiplied in float64, a small share of a large cluster. In a small cluster all pairs are multiplied
+so, since the engine takes time to start and its plain backend also keeps each query's neighbours,
+which are not needed here.
 """
 
 from collections.abc import Iterable
@@ -23,13 +23,13 @@ BLOCK_ROWS = 1_024  # rows whose pairs are multiplied in float64: speed, never r
 
 
 class NearestEarlier:
-    """A `Comparison` that keeps one value a sample; the earliest of equals wins."""
+    """A `Comparison` that keeps one value per sample; the earliest wins a tie."""
 
     def __init__(self, n: int, *, block_rows: int = BLOCK_ROWS, **engine: Unpack[Engine]) -> None:
-        """Start before any pair of n samples; only `n` shows in the result.
+        """Start without any pair of n samples; only `n` affects the result.
 
-        The backend "numpy" is plain tiles here. Triangles of up to `block_rows` rows are multiplied
-        in float64 where the engine takes none.
+        The backend "numpy" uses plain tiles here. Triangles of up to `block_rows` rows are
+        multiplied in float64 if the engine takes none.
         """
         self._similarity = np.full(n, -np.inf)
         self._earlier = np.full(n, -1, dtype=np.int64)
@@ -75,7 +75,7 @@ class NearestEarlier:
             self._offer(ranks, best.similarity[:, 0], best.query[:, 0] + first)
 
     def removals(self) -> Removals:
-        """Return who leaves when: below its similarity to the most similar earlier sample."""
+        """Return when each sample is removed: below its highest earlier similarity."""
         return Removals(self._similarity, self._earlier)
 
     def _multiply(
@@ -99,6 +99,6 @@ class NearestEarlier:
         self._earlier[ranks[better]] = earlier[better]
 
     def _quicker_backend(self, dimension: int) -> str:
-        """One for all of a cluster's searches: the engine pays where they are many together."""
+        """Return one backend for all of a cluster's searches: the engine pays for many."""
         n = len(self._similarity)
         return self._backend or quicker_backend(n, n // 2, dimension, device=self._device)

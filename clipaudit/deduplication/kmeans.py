@@ -1,12 +1,12 @@
-"""Spherical k-means: the same bytes on every machine, and a killed one goes on where it was.
+"""Runs spherical k-means: resumable, with the same bytes on every machine.
 
-Lloyd's iterations as faiss makes them: it starts with the samples that faiss draws, centroids have
-unit length, and an empty cluster takes half of a large one. Differences: centroids are float16, a
-sample's most similar one is found by the exact search (clipaudit.neighbors), which empty cluster
-takes half of which other one is drawn otherwise, and k-means ends when no centroid moves.
+Lloyd's iterations follow faiss: they start with the samples that faiss draws, centroids have unit
+length, and an empty cluster takes half of a large one. Differences: centroids are float16, the
+exact search (clipaudit.neighbors) finds a sample's most similar one, the pairing of empty and large
+clusters is drawn differently, and k-means ends when no centroid moves.
 
 All of it is exact. A float16 number is a multiple of 2^-24, so float64 holds every partial sum of
-MOST_ROWS numbers up to NORM_LIMIT, in any order; what follows is done number by number.
+MOST_ROWS numbers up to NORM_LIMIT, in any order; the rest is done number by number.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ from clipaudit.store.outputs import replaced
 FILE_NAME = "kmeans.npz"
 MOST_ROWS = 2**27  # times NORM_LIMIT, in steps of 2^-24: the 53 bits of float64
 STRIP_ROWS = 4_096  # rows that a thread widens to float64 at once: memory, never results
-SPLIT = 1 / 1024  # by how much the halves of a cluster are pulled apart (origin: faiss)
+SPLIT = 1 / 1024  # how far the halves of a cluster are pulled apart (origin: faiss)
 
 logger = logging.getLogger(__name__)
 
@@ -46,13 +46,13 @@ def spherical_kmeans(
     backend: str | None = None,
     **resources: Unpack[Resources],
 ) -> Float16[np.ndarray, "k d"]:
-    """Return the centroids after `iterations`, or after fewer if they stay as they are: unit rows.
+    """Return the centroids, unit rows, after `iterations`, or fewer if they stop moving.
 
     `vectors`, at least as many as clusters and at most MOST_ROWS, are no longer than NORM_LIMIT.
-    Of equally similar centroids the first has the sample. A centroid whose samples cancel each
-    other out is zero. Each iteration is kept in the folder `scratch`: the same call with the same
-    folder goes on after the last one, StoreError if that file is damaged. `backend` and
-    `resources` are those of `neighbors.backends.search`, and never show.
+    The first of equally similar centroids gets the sample. A centroid whose samples cancel each
+    other out is zero. Each iteration is saved in the folder `scratch`: the same call with the same
+    folder resumes after the last one; raises StoreError if that file is damaged. `backend` and
+    `resources` are those of `neighbors.backends.search`, and do not affect the result.
     """
     centroids = _unit(vectors[_start(len(vectors), clusters, seed)].astype(np.float64))
     backend = backend or quicker_backend(
@@ -62,7 +62,7 @@ def spherical_kmeans(
     identity = _identity(vectors, [clusters, iterations, seed])
     done, centroids = _load(path, identity) or (0, centroids)
     if done:
-        logger.info("k-means: goes on after %d of %d iterations", done, iterations)
+        logger.info("k-means: resumes after %d of %d iterations", done, iterations)
     n = len(vectors)
     progress = Progress(logger, "k-means", total=iterations * n, unit="samples", before=done * n)
     for iteration in range(done, iterations):
@@ -86,7 +86,7 @@ def spherical_kmeans(
 
 def _start(n: int, clusters: int, seed: int) -> Int64[np.ndarray, " k"]:
     """Return the rows that faiss starts with: the head of its random order of n."""
-    # NumPy promises that this stream never changes, which it does not of a Generator's.
+    # NumPy promises that this stream never changes, unlike a Generator's.
     draws = np.random.RandomState(seed + 1).randint(0, 2**32, clusters, dtype=np.uint32)
     order = np.arange(n)
     for place, draw in enumerate(draws.tolist()):
@@ -114,7 +114,7 @@ def _nearest(
 def _fill_empty(
     sums: Float64[np.ndarray, "k d"], size: Int64[np.ndarray, " k"], random: np.random.RandomState
 ) -> None:
-    """Let each empty cluster take half of another one, which is drawn by its size."""
+    """Give each empty cluster half of another one, which is drawn by its size."""
     apart = 1 + SPLIT * np.where(np.arange(sums.shape[1]) % 2, -1, 1)
     for empty in np.flatnonzero(size == 0):
         spare = np.cumsum(np.maximum(size - 1, 0))  # never 0: there are as many rows as clusters
@@ -146,13 +146,13 @@ def _sums(
 
 
 def _unit(sums: Float64[np.ndarray, "k d"]) -> Float16[np.ndarray, "k d"]:
-    """Return the rows at unit length; rows of zeros stay as they are."""
+    """Return the rows at unit length; rows of zeros are unchanged."""
     squares = np.cumsum(np.square(sums), axis=1)[:, -1:]  # unlike a sum, in the order of columns
     halves: np.ndarray = (sums / np.sqrt(np.where(squares > 0, squares, 1))).astype("<f2")
     return halves
 
 
-# --- what a killed one needs to go on ------------------------------------------------------------
+# --- state to resume from ------------------------------------------------------------------------
 
 
 def _identity(vectors: Float16[np.ndarray, "n d"], settings: list[int]) -> str:
@@ -169,7 +169,7 @@ def _save(path: Path, identity: str, done: int, centroids: Float16[np.ndarray, "
 
 
 def _load(path: Path, identity: str) -> tuple[int, Float16[np.ndarray, "k d"]] | None:
-    """Return the iterations done and their centroids; None without a state of this k-means."""
+    """Return the iterations done and their centroids, or None without a state of this k-means."""
     if not path.exists():
         return None
     try:

@@ -1,9 +1,9 @@
-"""Every pair of a cluster's samples, an earlier and a later one in an order, panel by panel.
+"""Compares every pair of a cluster's samples, an earlier and a later one, panel by panel.
 
 The pairs within a panel are a triangle of similarities; all others are a rectangle, in which
 everything on one side is earlier than everything on the other. A cluster that fits in memory is one
-panel. Larger ones are compared a panel at a time: its own pairs, then its pairs with all later rows
-while these are read again.
+panel. Larger ones are compared one panel at a time: its own pairs, then its pairs with all later
+rows, which are read again.
 """
 
 from collections.abc import Iterable, Iterator
@@ -22,7 +22,7 @@ Ranked = tuple[Int64[np.ndarray, " _"], Float16[np.ndarray, "_ d"]]  # ranks and
 
 
 class Engine(TypedDict, total=False):
-    """By what pairs are compared: see `backends.search`; backend None: what answers sooner."""
+    """How pairs are compared: see `backends.search`; backend None takes the faster one."""
 
     backend: str | None
     device: str
@@ -31,10 +31,10 @@ class Engine(TypedDict, total=False):
 
 @dataclass(frozen=True, eq=False)
 class Removals:
-    """At which thresholds each sample leaves, by its rank in the order.
+    """At which thresholds each sample is removed, by its rank in the order.
 
-    It leaves at every threshold below `similarity`, and at no other, as a duplicate of the sample
-    of rank `earlier`; -inf and -1 for a sample that never leaves.
+    It is removed at every threshold below `similarity`, and at no other, as a duplicate of the
+    sample of rank `earlier`; -inf and -1 for a sample that is never removed.
     """
 
     similarity: Float64[np.ndarray, " n"]
@@ -43,7 +43,7 @@ class Removals:
 
 @runtime_checkable
 class Comparison(Protocol):
-    """What is made of the pairs; each comes once, in any order."""
+    """The consumer of the pairs; each comes once, in any order."""
 
     def within(self, first: int, vectors: Float16[np.ndarray, "m d"]) -> None:
         """Compare all pairs among the samples of rank `first` and following."""
@@ -54,7 +54,7 @@ class Comparison(Protocol):
         """Compare the samples of rank `first` and following with samples of higher ranks."""
 
     def removals(self) -> Removals:
-        """Return who leaves when, after all pairs."""
+        """Return when each sample is removed, after all pairs."""
 
 
 def compare(
@@ -64,10 +64,11 @@ def compare(
     *,
     held_rows: int,
 ) -> None:
-    """Take every pair of the cluster's samples to `comparison`; `ranks` is their order, from 0.
+    """Pass every pair of the cluster's samples to `comparison`; `ranks` is their order, from 0.
 
-    Held: up to `held_rows` vectors, and the ranks of all. A cluster of n rows is read once or, with
-    more than `held_rows`, 2 n / held_rows times. Vectors too long for exact sums are refused.
+    Memory: up to `held_rows` vectors, and the ranks of all. A cluster of n rows is read once or,
+    with more than `held_rows`, 2 n / held_rows times. Vectors too long for exact sums raise
+    InputError.
     """
     for first, panel in _panels(cluster, ranks, held_rows):
         stop = first + len(panel)
@@ -80,7 +81,7 @@ def tiles(
     first: int, earlier: Float16[np.ndarray, "m d"], later: Iterable[Ranked]
 ) -> Iterator[tuple[Ranked, Ranked]]:
     """Cut a rectangle into tiles of at most TILE_ROWS samples, of rank `first` and following, and
-    as many later ones; a triangle too, when `later` are the samples themselves.
+    as many later ones; or a triangle, if `later` are the samples themselves.
 
     Tiles without any pair of an earlier and a later sample are left out.
     """
@@ -124,7 +125,7 @@ def _from_rank(first: int, cluster: Cluster, ranks: Int64[np.ndarray, " n"]) -> 
 
 
 def _numbered(cluster: Cluster) -> Iterator[tuple[int, Float16[np.ndarray, "_ d"]]]:
-    """Yield the cluster's blocks with the number of their first row."""
+    """Yield the number of each block's first row, and the block."""
     start = 0
     for block in cluster.blocks():
         yield start, block

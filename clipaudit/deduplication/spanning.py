@@ -1,10 +1,10 @@
-"""Groups of duplicates at every threshold at once: a maximum spanning forest of the pairs.
+"""Groups duplicates for every threshold together, by a maximum spanning forest of the pairs.
 
-SemDeDup's text keeps one sample of each group, where a group is what pairs above the threshold
-connect. Two samples are in one group at threshold t iff some path of pairs between them has all its
-similarities above t, and the maximum spanning forest holds a path whose lowest similarity is
-highest. So of any number of pairs n - 1 suffice: as soon as too many wait they are reduced to a
-forest again, and a pair that the forest already connects by more similar ones does not wait at all.
+SemDeDup's text keeps one sample of each group that pairs above the threshold connect. Two samples
+are in one group at threshold t iff some path of pairs between them has all its similarities above
+t, and the maximum spanning forest has the path whose lowest similarity is highest. So n - 1 pairs
+suffice: when too many wait, they are reduced to a forest, and a pair that the forest already
+connects by more similar ones is skipped.
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,7 +20,7 @@ from clipaudit.neighbors.backends import SMALL_FOR_TORCH
 from clipaudit.neighbors.cosines import cosines
 
 WAITING_PAIRS = 1 << 18  # pairs that wait for the next reduction: speed and memory, never results
-LEVELS = 8  # similarities at which a forest's groups are remembered: speed, never results
+LEVELS = 8  # similarities at which a forest's groups are stored: speed, never results
 
 # two ranks and their similarity, of many pairs or of the few of a forest
 Pairs = tuple[Int[np.ndarray, " m"], Int[np.ndarray, " m"], Float64[np.ndarray, " m"]]
@@ -30,11 +30,11 @@ Level = tuple[float, Int[np.ndarray, " n"]]  # a similarity, and each rank's gro
 
 
 class SpanningForest:
-    """A `Comparison` that keeps the pairs of similarity above `floor` that connect the most.
+    """A `Comparison` that keeps a maximum spanning forest of the pairs above `floor`.
 
-    Pairs above a floor are found by `neighbors.range_search`, unless there are so few that torch
-    would take longer to start, or all are asked for. Memory: `waiting` pairs and one tile's, or
-    twice as many as there are samples if these are more.
+    `neighbors.range_search` finds pairs above a floor, unless there are so few that torch would
+    take longer to start, or all are needed. Memory: `waiting` pairs and one tile's, or twice as
+    many as there are samples if that is more.
     """
 
     def __init__(
@@ -45,9 +45,9 @@ class SpanningForest:
         waiting: int = WAITING_PAIRS,
         **engine: Unpack[Engine],
     ) -> None:
-        """Start before any pair of n samples; only `n` and `floor` show in the result.
+        """Start without any pair of n samples; only `n` and `floor` affect the result.
 
-        The backend "numpy" is plain tiles, any other screens on the device; threads are torch's.
+        The backend "numpy" uses plain tiles, any other screens on the device; threads are torch's.
         """
         self._n = n
         self._floor = floor
@@ -60,13 +60,13 @@ class SpanningForest:
         self._groups: list[Level] = []  # by similarity, of the last forest
 
     def within(self, first: int, vectors: Float16[np.ndarray, "m d"]) -> None:
-        """Keep what matters of all pairs among the samples of rank `first` and following."""
+        """Keep the pairs that matter among the samples of rank `first` and following."""
         self.across(first, vectors, [(np.arange(first, first + len(vectors)), vectors)])
 
     def across(
         self, first: int, earlier: Float16[np.ndarray, "m d"], later: Iterable[Ranked]
     ) -> None:
-        """Keep what matters of the pairs of these samples with samples of higher ranks."""
+        """Keep the pairs that matter of these samples with samples of higher ranks."""
         if not self._screened(earlier.shape[1]):
             for left, right in tiles(first, earlier, later):
                 self._multiply(left, right)
@@ -81,9 +81,9 @@ class SpanningForest:
                 self._keep(numbers[lefts], ranks[rights], similarity)
 
     def removals(self) -> Removals:
-        """Return who leaves when: below the similarity that joins its group to an earlier one's.
+        """Return when each sample is removed: below the similarity that joins it to an earlier one.
 
-        It is named as a duplicate of the first of all that this similarity joins.
+        It is named as a duplicate of the first of all samples that this similarity joins.
         """
         similarity, earlier = np.full(self._n, -np.inf), np.full(self._n, -1, dtype=np.int64)
         parents: dict[int, int] = {}
@@ -101,7 +101,7 @@ class SpanningForest:
             yield from zip(*(column[order].tolist() for column in forest), strict=True)
 
     def _screened(self, dimension: int) -> bool:
-        """Return whether low precision pays: not for all pairs, nor for so few as NumPy does."""
+        """Return whether low precision pays: not for all pairs, nor for as few as NumPy does."""
         if np.isneginf(self._floor) or self._backend == "numpy":
             return False
         many = self._n * (self._n // 2) * dimension > SMALL_FOR_TORCH
@@ -111,7 +111,7 @@ class SpanningForest:
         return self._floor_among(left[some], right[others])
 
     def _floor_among(self, left: Ranks, right: Ranks) -> float:
-        """Return a similarity up to which pairs of these samples connect nothing new."""
+        """Return a similarity up to which pairs of these samples add no connection."""
         ranks = np.concatenate([left, right])
         for level, group in reversed(self._groups):
             if (group[ranks] == group[ranks[0]]).all():
@@ -129,7 +129,7 @@ class SpanningForest:
         right: Int64[np.ndarray, " m"],
         similarity: Float64[np.ndarray, " m"],
     ) -> None:
-        """Keep the pairs whose left rank is lower, unless they connect nothing."""
+        """Keep the pairs whose left rank is lower, unless they add no connection."""
         kept = left < right
         left, right, similarity = left[kept], right[kept], similarity[kept]
         for level, group in self._groups:
@@ -153,9 +153,9 @@ class SpanningForest:
 
 
 def spanning_forest(n: int, pairs: Pairs) -> Forest:
-    """Return a maximum spanning forest of a graph of n nodes; each pair may stand once.
+    """Return a maximum spanning forest of a graph of n nodes; each pair may occur once.
 
-    Which of several equal ones is scipy's choice; what is connected above any threshold is not.
+    scipy chooses among several equal ones, but the groups above any threshold are unique.
 
     >>> pairs = (np.array([0, 0, 1]), np.array([1, 2, 2]), np.array([0.0, 0.5, -0.5]))
     >>> sorted(spanning_forest(3, pairs)[2].tolist())
@@ -166,14 +166,14 @@ def spanning_forest(n: int, pairs: Pairs) -> Forest:
 
     left, right, similarity = pairs
     levels, level = np.unique(similarity, return_inverse=True)
-    # the highest similarity costs least, and nothing costs 0, which would be no edge at all
+    # the highest similarity costs least, and no pair costs 0, which would be no edge
     cost = (len(levels) - level).astype(np.float64)
     forest = minimum_spanning_tree(csr_array((cost, (left, right)), shape=(n, n))).tocoo()
     return forest.row, forest.col, levels[len(levels) - forest.data.astype(np.int64)]
 
 
 def groups_above(n: int, forest: Forest, similarity: float) -> Int[np.ndarray, " n"]:
-    """Return the number of each node's group among those that pairs from `similarity` up connect.
+    """Return the number of each node's group, connected by pairs from `similarity` up.
 
     >>> groups_above(3, (np.array([0, 1]), np.array([1, 2]), np.array([0.5, 0.25])), 0.5).tolist()
     [0, 0, 1]
@@ -190,14 +190,14 @@ def groups_above(n: int, forest: Forest, similarity: float) -> Int[np.ndarray, "
 
 
 def _join(parents: dict[int, int], left: int, right: int) -> int:
-    """Make two groups one, and return which of their first members is its first no longer."""
+    """Join two groups, and return the first member that is not the first of the joint group."""
     low, high = sorted((_first(parents, left), _first(parents, right)))
     parents[high] = low
     return high
 
 
 def _first(parents: dict[int, int], rank: int) -> int:
-    """Return the first member of a group, and shorten the way to it."""
+    """Return the first member of a group, and shorten the path to it."""
     first = rank
     while first in parents:
         first = parents[first]

@@ -1,1 +1,1 @@
-"""Worlds that the project makes by itself, drawn glyphs and scanned digits, and real clip art."""
+"""Made worlds, of drawn glyphs and scanned digits, and real clip art."""

@@ -1,4 +1,4 @@
-"""Colours, gradients, soft noise and patterns: what the styles paint with.
+"""Makes colours, gradients, soft noise and patterns for the styles.
 
 Images are float32 in about [0, 1], (side, side, 3); a colour is float32 of shape (3,).
 """
@@ -38,7 +38,7 @@ def colour(hue: float, saturation: float, brightness: float) -> Colour:
 
 
 def luminance(shade: Colour) -> float:
-    """Return how bright a colour looks, in [0, 1]."""
+    """Return the perceived brightness of a colour, in [0, 1]."""
     red, green, blue = (float(part) for part in shade)
     return 0.3 * red + 0.59 * green + 0.11 * blue
 
@@ -75,7 +75,7 @@ def soft_noise(side: int, cells: int, dice: Dice) -> Field:
 def enlarge(
     small: Float32[np.ndarray, "cells cells"], side: int
 ) -> Float32[np.ndarray, "side side"]:
-    """Return `small` enlarged by cubic interpolation, cut off to [0, 1].
+    """Return `small` enlarged by cubic interpolation, clipped to [0, 1].
 
     Sums run over the cells one by one, so their order is the same on every machine.
     """
@@ -92,7 +92,7 @@ def enlarge(
 
 @cache
 def _cubic_weights(cells: int, side: int) -> Float32[np.ndarray, "side cells"]:
-    """Return how much each cell gives to each pixel (Keys' kernel, a = -1/2); edges repeat."""
+    """Return the weight of each cell for each pixel (Keys' kernel, a = -1/2); edges repeat."""
     weights = np.zeros((side, cells), np.float32)
     for pixel in range(side):
         place = (pixel + 0.5) * cells / side - 0.5
@@ -134,7 +134,7 @@ def pattern(side: int, dice: Dice) -> Field:
 
 
 def backdrop(side: int, ground: Colour, dice: Dice, *, patterned: bool = False) -> Painting:
-    """Return a gradient around `ground` with soft noise, and with a pattern if asked."""
+    """Return a gradient around `ground` with soft noise, and with a pattern if `patterned`."""
     across = ramp(side, dice)
     image: Painting = ground * (1 - across) + shifted(ground, dice, 0.18) * across
     clouds = soft_noise(side, 3 + dice.integer(7), dice) - np.float32(0.5)

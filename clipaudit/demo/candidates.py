@@ -1,15 +1,15 @@
-"""Candidate captions of the glyph world's scenes, one of them right: sets in the form of ARO's.
+"""Makes candidate captions of the glyph world's scenes, one of them right, in the form of ARO's.
 
 After Yuksekgonul et al., ICLR 2023 (https://arxiv.org/abs/2210.01936). The right one's place among
-the candidates, and which of two symbols is named first, are drawn: neither says what is right.
+the candidates, and which of two symbols is named first, are random: neither reveals what is right.
 
 * relation     "a star left of a gear" or "a gear left of a star", by the centres of the boxes
 * attribution  "a large star and a small gear" or "a small star and a large gear", by their areas
 * order        the caption and four shuffles of its words
 
-Where we differ: of several symbols the pair is asked for that differs most, as the truth is then
-the clearest; the nouns that are shuffled are the words of class names, no tagger finds them; and
-where a way of shuffling gives nothing new, all words are shuffled, so that no candidate is another.
+Differences: among several symbols, the pair that differs most is used, as its truth is the
+clearest. The shuffled nouns are the words of class names, not found by a tagger. If a way of
+shuffling gives nothing new, all words are shuffled, so that candidates are distinct.
 """
 
 from collections import Counter
@@ -26,7 +26,7 @@ from clipaudit.demo.styles import Box
 
 OPPOSITE = {"left of": "right of", "right of": "left of", "above": "below", "below": "above"}
 SIZES = "a {} {} and a {} {}"
-TRIES = 20  # of one way to shuffle, which may have but few results
+TRIES = 20  # of one way to shuffle, which may have only few results
 
 Thing = tuple[str, Box]
 Shuffle = Callable[[], list[str]]
@@ -35,14 +35,14 @@ Shuffle = Callable[[], list[str]]
 def candidates_of(
     form: CandidateForm, scene: Scene, boxes: Sequence[Box], dice: Dice
 ) -> dict[str, object]:
-    """Return `captions`, `right` (the true one's place) and `kind` (null: order) of a picture.
+    """Return `captions`, `right` (the true one's place) and `kind` (null: order) of an image.
 
-    Box n is that of the scene's label n; relation and attribution need two, order a caption that
-    names the scene's `named`. Captions are distinct. Equal centres count as left of, then right,
-    and equal areas as large, then small, in the order in which the symbols are drawn.
+    Box n is that of the scene's label n; relation and attribution need two boxes, order needs a
+    caption that names the scene's `named`. Captions are distinct. Equal centres count as left of,
+    then right, and equal areas as large, then small, in the order in which the symbols are drawn.
     """
     if form == "order":
-        assert scene.caption is not None, "settings see to a caption"
+        assert scene.caption is not None, "the settings ensure a caption"
         names = [symbols()[label].name for label in scene.named]
         return _placed(scene.caption, shuffles_of(scene.caption, names, dice), None, dice)
     names = [symbols()[label].name for label in scene.labels]
@@ -61,7 +61,7 @@ def candidates_of(
 
 
 def candidate_phrases(world: GlyphWorld) -> list[str]:
-    """Return what candidates are made of beside captions: nothing where no corpus has such."""
+    """Return the phrases of candidates besides captions; none if no corpus has candidates."""
     forms = {plan.candidates for plan in world.corpora.values()}
     relations = [f"a {{}} {relation} a {{}}" for relation in OPPOSITE]
     sizes = [SIZES.format("large", "{}", "small", "{}")]
@@ -69,10 +69,10 @@ def candidate_phrases(world: GlyphWorld) -> list[str]:
 
 
 def shuffles_of(caption: str, names: Sequence[str], dice: Dice) -> list[str]:
-    """Return four other orders of a caption's words; fewer where there are no four.
+    """Return four other orders of a caption's words, or fewer if there are not as many.
 
-    `names` are the classes that it names, one after the other. The first shuffles their words, the
-    second the other ones, the third the words within each trigram, the fourth the trigrams.
+    `names` are the classes that it names, in order. The first shuffles their words, the second the
+    other ones, the third the words within each trigram, the fourth the trigrams.
     """
     words = caption.split()
     nouns = _noun_places(caption, names)
@@ -91,7 +91,7 @@ def shuffles_of(caption: str, names: Sequence[str], dice: Dice) -> list[str]:
 
 
 def _placed(right: str, wrong: Sequence[str], kind: str | None, dice: Dice) -> dict[str, object]:
-    """Return the candidates with the right one at a place drawn at random."""
+    """Return the candidates with the right one at a random place."""
     place = dice.integer(len(wrong) + 1)
     captions = [*wrong[:place], right, *wrong[place:]]
     return {"captions": captions, "right": place, "kind": kind}
@@ -101,7 +101,7 @@ def _placed(right: str, wrong: Sequence[str], kind: str | None, dice: Dice) -> d
 
 
 def _steps(first: Thing, second: Thing) -> tuple[int, int]:
-    """Return twice the way from one centre to the other, to the right and down."""
+    """Return twice the distance from one centre to the other, to the right and down."""
     (left, top, width, height), (to_left, to_top, to_width, to_height) = first[1], second[1]
     return 2 * (to_left - left) + to_width - width, 2 * (to_top - top) + to_height - height
 
@@ -146,12 +146,12 @@ def _noun_places(caption: str, names: Sequence[str]) -> list[int]:
 
 
 def _arrangements(words: Sequence[str]) -> int:
-    """Return in how many orders the words can stand, equal ones being the same."""
+    """Return the number of different orders of the words, counting equal words as one."""
     return factorial(len(words)) // prod(map(factorial, Counter(words).values()))
 
 
 def _another(shuffle: Shuffle, words: list[str], found: Sequence[str], dice: Dice) -> str:
-    """Return an order of the words that was not found yet; there must be one."""
+    """Return a new order of the words; there must be one."""
     for _ in range(TRIES):
         text = " ".join(shuffle())
         if text not in found:

@@ -1,6 +1,6 @@
-"""What captions say: templates as the 80 OpenAI ones, a class name in place of `{}`.
+"""Writes captions from templates like the 80 OpenAI ones, with a class name for `{}`.
 
-The article is always "a", as in those templates: "a umbrella" is one prompt for all classes.
+The article is always "a", as in those templates: "a umbrella" keeps one prompt for all classes.
 """
 
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 def caption_of(names: Sequence[str], style: Style, tag_letters: int, dice: Dice) -> str:
     """Draw a caption that names the given classes in this order, then the tag, if any.
 
-    A sketch or a rendition is called so in half of the captions.
+    Half of the captions of sketches and renditions name the style.
     """
     templates: tuple[str, ...] = PLAIN
     if style in BY_STYLE and dice.chance(STYLE_NAMED_RATE):

@@ -1,14 +1,14 @@
-"""Seeded draws that fall the same on every machine.
+"""Makes seeded draws that are the same on every machine.
 
 Everything random in a made world comes from a `Dice` whose seed is the SHA-256 of an address
-(world, seed, corpus, shard, row, purpose), so a sample can be drawn without the ones before it.
+(world, seed, corpus, shard, row, purpose), so a sample can be drawn without earlier ones.
 
 **How the worlds stay identical bit by bit.** Sums, products, quotients and square roots are
-correctly rounded everywhere; sines, exponentials, powers, sums over a whole array and `normal`
+correctly rounded everywhere. Sines, exponentials, powers, sums over a whole array and `normal`
 variates are not, as they depend on libm, on the vector unit and on Python's version. So scalars
-are drawn as integers over a power of two, bell-shaped draws are sums of integers, angles are
-whole tenths of a degree whose cosines are rounded to six decimals (`cosine_sine`), array code
-uses elementwise + - * / min max floor only, and sums are taken over integers.
+are drawn as integers over a power of two, bell-shaped draws are sums of integers, and angles are
+whole tenths of a degree whose cosines are rounded to six decimals (`cosine_sine`). Array code uses
+only elementwise + - * / min max floor, and sums are taken over integers.
 """
 
 import hashlib
@@ -61,7 +61,7 @@ class Dice:
         return (total - BELL_DRAWS * 65535 / 2) / 65536 * spread
 
     def pick(self, things: Sequence[T]) -> T:
-        """Draw one of `things`, which may not be empty."""
+        """Draw one of `things`, which must not be empty."""
         return things[self.integer(len(things))]
 
     def weighted(self, weights: Mapping[T, float]) -> T:
@@ -110,10 +110,11 @@ class Dice:
 def cosine_sine(tenths: int) -> tuple[float, float]:
     """Return cosine and sine of an angle in tenths of a degree, to six decimals.
 
-    Six decimals hide what libm versions differ in; a test shows that no angle lies at a border.
+      Six decimals hide the differences between libm versions; a test shows that no angle is at a
+    border.
 
-    >>> cosine_sine(600)
-    (0.5, 0.866025)
+      >>> cosine_sine(600)
+      (0.5, 0.866025)
     """
     angle = math.radians((tenths % 3600) / 10)
     return round(math.cos(angle), 6) + 0.0, round(math.sin(angle), 6) + 0.0

@@ -1,8 +1,8 @@
-"""The digit world: real scans of handwritten digits, and digits printed with DejaVu fonts.
+"""Makes the digit world: real scans of handwritten digits, and digits printed in DejaVu fonts.
 
 The 1,797 scans of 8 x 8 pixels are scikit-learn's `load_digits` (part of the UCI optical digits),
-enlarged. They are dealt to the corpora by slices of one seeded order, so that no scan stands in two
-corpora. Printed and written digits lie on the same kind of paper: only their shapes differ.
+enlarged. Corpora get slices of one seeded order, so that no scan is in two corpora. Printed and
+handwritten digits are on the same kind of paper: only their shapes differ.
 """
 
 import math
@@ -50,15 +50,15 @@ def class_names(world: DigitWorld) -> list[str]:
 
 
 def caption_phrases(world: DigitWorld) -> list[str]:
-    """Return what captions are made of beside class names."""
+    """Return the phrases of captions besides class names."""
     return [*DIGITS, *PRINTED_DIGITS, *HANDWRITTEN_DIGITS]
 
 
 def samples(world: DigitWorld, corpus: str, shard: int) -> Iterator[Sample]:
     """Draw the samples of a shard, in the order of rows.
 
-    A slice of scans may end within a shard, which then is shorter; a shard after that is a
-    `ConfigError`.
+    A slice of scans may end within a shard, which is then shorter; a shard after that raises
+    ConfigError.
     """
     plan = world.corpora[corpus]
     items = _scans_of(world, corpus, shard) + _printed_of(plan, shard)
@@ -77,8 +77,8 @@ def _scans_of(world: DigitWorld, corpus: str, shard: int) -> list[Item]:
     if not mine:
         most = math.ceil((stop - start) / each) if each else 0
         raise ConfigError(
-            f"worlds: corpora.{corpus}: shard {shard} has no scan left: its slice holds "
-            f"{stop - start}, {each} a shard, enough for {most} shards. Take fewer shards or a "
+            f"worlds: corpora.{corpus}: shard {shard} has no scan left: its slice has "
+            f"{stop - start}, {each} per shard, enough for {most} shards. Set fewer shards or a "
             "wider slice."
         )
     digits, _ = _scanned()
@@ -149,14 +149,14 @@ def _mask(item: Item, pose: Pose, side: int, dice: Dice) -> Mask:
     if scan is None:
         return lay(str(digit), pose, side, "fill", dice.pick(FACES))
     _, ink = _scanned()
-    framed = np.pad(ink[scan], 1)  # a scan's ink may reach its edge: let it fade out
+    framed = np.pad(ink[scan], 1)  # a scan's ink may reach its edge: fade it out
     large = (enlarge(framed, BOX) * np.float32(255)).astype(np.uint8)
     whole = replace(pose, height=pose.height * len(framed) / len(ink[scan]))
     return lay_shape(np.pad(large, 1).ravel(), whole, side)
 
 
 def _paint(mask: Mask, disturbed: bool, dice: Dice) -> Painting:
-    """Lay dark ink on bright paper; if disturbed, pale ink, and a line across."""
+    """Paint dark ink on bright paper; if disturbed, pale ink, and a line across."""
     ground = colour(dice.uniform(), dice.uniform(0, 0.25), dice.uniform(0.8, 1))
     ink = colour(dice.uniform(), dice.uniform(0.2, 0.8), dice.uniform(0.05, 0.35))
     strength = np.float32(dice.uniform(0.5, 0.8) if disturbed else dice.uniform(0.85, 1))

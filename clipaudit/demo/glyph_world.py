@@ -1,4 +1,4 @@
-"""The glyph world: scenes become pictures and samples."""
+"""Makes the glyph world: turns scenes into images and samples."""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,7 +14,7 @@ from clipaudit.demo.scenes import Address, Scene, all_captions, compose, dice_of
 from clipaudit.demo.shard_writer import Sample
 from clipaudit.demo.styles import Picture, Pixels, draw, frame
 
-COPY_GRAIN = 4  # a repetition's bytes differ by at most half of it, seen or not
+COPY_GRAIN = 4  # a repetition's bytes differ by at most half of it, visible or not
 
 
 def class_names(world: GlyphWorld) -> list[str]:
@@ -23,7 +23,7 @@ def class_names(world: GlyphWorld) -> list[str]:
 
 
 def caption_phrases(world: GlyphWorld) -> list[str]:
-    """Return what captions are made of beside class names, and candidates where a corpus has such.
+    """Return the phrases of captions besides class names, and of candidates if a corpus has any.
 
     So a world without candidates or parroting captions keeps its vocabulary.
     """
@@ -60,7 +60,7 @@ def sample(world: GlyphWorld, address: Address) -> Sample:
 
 
 def _picture(world: GlyphWorld, address: Address, scene: Scene) -> Picture:
-    """Draw the picture at an address; a repetition is its original, slightly changed."""
+    """Draw the image at an address; a repetition is its original, slightly changed."""
     original = scene.original(address)
     if original is None:
         return _drawn(world, address, scene)
@@ -112,9 +112,9 @@ def _metadata(
 ) -> dict[str, object]:
     """Return the json member; objects as in COCO: [left, top, width, height] in pixels.
 
-    The boxes of a repetition are its original's, so they may be a few pixels off. Where the corpus
+    The boxes of a repetition are its original's, so they may be a few pixels off. If the corpus
     plans frames, `framed` and `lower_half` (null: the class is not an ordinary one) say how the
-    attribute and the class agree; `captions` has the further captions or candidates that it plans.
+    attribute and the class agree. `captions` has the further captions or candidates that it plans.
     """
     plan = world.corpora[address.corpus]
     objects: Sequence[dict[str, object]] = [
@@ -156,7 +156,7 @@ def _truth(world: GlyphWorld, address: Address, scene: Scene) -> dict[str, objec
 
 
 def _text_height(world: GlyphWorld, address: Address, scene: Scene) -> int | None:
-    """Return how high the written word's letters are, which a repetition has from its original."""
+    """Return how high the written word's letters are; a repetition's are its original's."""
     if scene.text is None:
         return None
     origin = scene.original(address) or address

@@ -1,7 +1,7 @@
-"""The symbols: their names, their shapes as masks, and a mask laid into a picture.
+"""Provides the symbols: their names, their shapes as masks, and masks placed in an image.
 
 A class of the glyph world is one symbol of the DejaVu Sans font, which matplotlib ships.
-`classes.tsv` holds code point and name, one class a line; the line number is the label.
+`classes.tsv` has code point and name, one class per line; the line number is the label.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
 from clipaudit.demo.dice import cosine_sine
 
-READS = ("classes.tsv",)  # part of the code digest of what imports this module
+READS = ("classes.tsv",)  # part of the code digest of modules that import this one
 
 Stroke = Literal["fill", "line"]
 Mask = Float32[np.ndarray, "side side"]
@@ -39,7 +39,7 @@ class Symbol:
 
 @dataclass(frozen=True)
 class Pose:
-    """Where and how a shape lies in a picture; lengths in pixels, the angle in 0.1 degrees."""
+    """The place and pose of a shape in an image; lengths in pixels, the angle in 0.1 degrees."""
 
     x: float
     y: float
@@ -66,8 +66,8 @@ def symbols() -> tuple[Symbol, ...]:
 
 @cache
 def font(size: int, face: str = "DejaVuSans") -> ImageFont.FreeTypeFont:
-    """Return a DejaVu face; the plain layout, as the other one depends on system libraries."""
-    found = find_spec("matplotlib")  # not imported, which takes longer than to draw a picture
+    """Return a DejaVu face in the plain layout, as the other one depends on system libraries."""
+    found = find_spec("matplotlib")  # not imported, which takes longer than to draw an image
     assert found is not None, "a dependency of this package"
     path = Path(str(found.origin)).parent / "mpl-data" / "fonts" / "ttf" / f"{face}.ttf"
     return ImageFont.truetype(path, size, layout_engine=ImageFont.Layout.BASIC)
@@ -77,7 +77,7 @@ def font(size: int, face: str = "DejaVuSans") -> ImageFont.FreeTypeFont:
 def shape(
     character: str, stroke: Stroke, face: str = "DejaVuSans", blur: float = 0.0
 ) -> UInt8[np.ndarray, " padded"]:
-    """Return a character's shape, blurred, in a padded square of `BOX` + 2 pixels a side, flat.
+    """Return a character's blurred shape in a padded square of `BOX` + 2 pixels per side, flat.
 
     `fill` is the bold shape, `line` its outline of five pixels, each at `BOX` pixels.
     """
@@ -119,7 +119,7 @@ def extent(
 def lay(character: str, pose: Pose, side: int, stroke: Stroke, face: str = "DejaVuSans") -> Mask:
     """Return the share of each pixel that a character covers, in [0, 1], in one resampling.
 
-    The part that lies outside of the picture is lost.
+    The part outside the image is lost.
     """
     shrink = BOX / pose.height
     radius = (shrink - 1) / 2.2 if shrink > 1.6 else 0.0  # against jagged edges
@@ -150,7 +150,7 @@ def _source(pose: Pose, side: int) -> tuple[Mask, Mask]:
 
 
 def _between(padded: UInt8[np.ndarray, " padded"], u: Mask, v: Mask) -> Mask:
-    """Interpolate linearly between the four pixels around (u, v); zero outside of the square."""
+    """Interpolate linearly between the four pixels around (u, v); zero outside the square."""
     width = BOX + 2
     u = np.clip(u + 1, 0, BOX + 0.999)
     v = np.clip(v + 1, 0, BOX + 0.999)

@@ -1,4 +1,4 @@
-"""Words written into pictures."""
+"""Writes words into images."""
 
 from collections import Counter
 from functools import cache
@@ -14,15 +14,15 @@ TYPE_SIZE = 12 / 64  # of the side: OCR reads words of this size (tried at 64 pi
 
 SMALLEST_TYPE = 5  # pixels; smaller letters are blots
 MARGIN = 1
-LETTERS = 4, 8  # of words of nothing: OCR misses shorter ones, longer ones are small
+LETTERS = 4, 8  # of words that name no class: OCR misses shorter ones, longer ones are small
 SMALL_WORDS = frozenset({"and", "of", "the", "with", "de", "for"})
 
 
 @cache
 def spoken_word(name: str) -> str:
-    """Return the word that stands for a class name in a picture.
+    """Return the word that stands for a class name in an image.
 
-    It is the one that the fewest class names have, of those the longest, of those the first.
+    It is the word in the fewest class names; ties go to the longest, then to the first.
 
     >>> spoken_word("skull and crossbones"), spoken_word("chess rook")
     ('crossbones', 'rook')
@@ -34,10 +34,9 @@ def spoken_word(name: str) -> str:
 
 @cache
 def words_of_nothing(classes: int, count: int) -> tuple[str, ...]:
-    """Return the words of the next symbols that no class of a world is called by, `count` in all.
+    """Return `count` words of the next symbols that name no class of a world.
 
-    They have four to eight letters. The world has the first `classes` symbols. Fewer where there
-    are no more.
+    They have four to eight letters. The world has the first `classes` symbols. There may be fewer.
 
     >>> words_of_nothing(60, 3)
     ('diamond', 'balloon', 'sharp')
@@ -62,11 +61,11 @@ def write_word(
     type_size: float = TYPE_SIZE,
     place: str = "edges",
 ) -> UInt8[np.ndarray, "side side 3"]:
-    """Return the picture with the word in it, wholly inside: at its top or bottom, or `anywhere`.
+    """Return the image with the word in it, wholly inside: at its top or bottom, or `anywhere`.
 
-    The letters are white or black, whichever differs more from the picture, with an edge of the
-    other. `type_size` is a share of the side; a long word gets smaller letters; one that fits at no
-    legible size is a `ValueError`.
+    The letters are white or black, whichever differs more from the image, with an edge of the
+    other. `type_size` is a share of the side; a long word gets smaller letters. Raises ValueError
+    for a word that fits at no legible size.
     """
     side = len(pixels)
     dark = int(pixels.sum(dtype=np.int64)) < 128 * pixels.size
@@ -97,4 +96,4 @@ def _fitting_size(word: str, side: int, type_size: float) -> int:
         left, _, right, _ = extent(font(size), word, stroke=1)
         if right - left <= side - 2 * MARGIN:
             return size
-    raise ValueError(f"the word {word!r} does not fit into a picture of {side} pixels")
+    raise ValueError(f"the word {word!r} does not fit into an image of {side} pixels")

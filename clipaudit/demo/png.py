@@ -1,7 +1,7 @@
-"""PNG files whose bytes depend on the pixels alone.
+"""Writes PNG files whose bytes depend only on the pixels.
 
-The pixels are stored, not compressed: what deflate writes differs between zlib's versions and
-between processors, and the worlds' pictures are grainy, so little would be gained.
+The pixels are stored, not compressed: deflate's output differs between zlib's versions and between
+processors, and the worlds' images are grainy, so little would be gained.
 """
 
 import struct
@@ -15,7 +15,7 @@ TRUE_COLOUR = 2
 
 
 def png_bytes(pixels: UInt8[np.ndarray, "height width 3"]) -> bytes:
-    """Return the picture as an 8-bit RGB file in PNG form.
+    """Return the image as an 8-bit RGB file in PNG form.
 
     >>> png_bytes(np.zeros((2, 2, 3), np.uint8))[:8]
     b'\\x89PNG\\r\\n\\x1a\\n'

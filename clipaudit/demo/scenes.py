@@ -1,12 +1,12 @@
-"""What a picture of the glyph world shows and says, before anything is drawn.
+"""Composes the scenes of the glyph world: what an image shows and its caption says.
 
-A scene depends on the seed, its address and the settings only, so any scene can be composed at
-any time: a repetition composes the scene that it repeats.
+A scene depends only on the seed, its address and the settings, so any scene can be composed at any
+time: a repetition composes the scene that it repeats.
 
 Near duplicates, copies and strangers exclude one another: one draw decides among them, so that the
-rates are shares of all pictures (the first row of a shard has nothing to copy). A repetition shows
-what its original shows, with frame and word, and says it in words of its own. Only what is drawn
-for the corpus itself has a chance of a frame, a word or a repeated caption.
+rates are shares of all images (the first row of a shard has nothing to copy). A repetition shows
+what its original shows, with frame and word, but has its own caption. Only images drawn for the
+corpus itself may have a frame, a word or a repeated caption.
 """
 
 from dataclasses import dataclass, replace
@@ -36,11 +36,11 @@ class Address:
 
 @dataclass(frozen=True)
 class Scene:
-    """What a picture shows, and what its caption says.
+    """What an image shows, and what its caption says.
 
-    `labels` are the drawn classes, the first is the picture's class; `named` those that the caption
-    names: none where the caption parrots the written `text`.
-    A `stranger` shows classes that are not the ordinary ones of its corpus.
+    `labels` are the drawn classes, the first is the image's class. `named` are those that the
+    caption names: none if the caption parrots the written `text`. A `stranger` shows classes that
+    are not the ordinary ones of its corpus.
     """
 
     style: Style
@@ -55,24 +55,24 @@ class Scene:
     caption_of_row: int | None = None
 
     def original(self, at: Address) -> Address | None:
-        """Return the address of the picture that this one, `at` its own, repeats; None: none."""
+        """Return the address of the image that this one, at `at`, repeats, or None."""
         if self.copy_of_row is not None:
             return replace(at, row=self.copy_of_row)
         return self.duplicate_of
 
     @property
     def text_repeats_caption(self) -> bool:
-        """Whether the caption holds the written word; false if either is missing."""
+        """Return whether the caption contains the written word; false if either is missing."""
         return self.text is not None and self.text in (self.caption or "").split()
 
 
 def compose(world: GlyphWorld, address: Address) -> Scene:
-    """Return the scene at an address, of a corpus that the world has."""
+    """Return the scene at an address in one of the world's corpora."""
     plan = world.corpora[address.corpus]
     plants = dice_of(world, address, "plants")
     drawn, place = plants.uniform(), plants.uniform()
     repeats = plants.chance(plan.repeated_caption_rate) and address.row > 0
-    repeated_row = plants.integer(max(1, address.row))  # drawn whether it repeats or not
+    repeated_row = plants.integer(max(1, address.row))  # drawn even if it does not repeat
     plant = _plant(plan, drawn)
     if isinstance(plant, NearDuplicates):
         return _near_duplicate(world, address, plant, place)
@@ -93,7 +93,7 @@ def compose(world: GlyphWorld, address: Address) -> Scene:
 def all_captions(world: GlyphWorld, address: Address, scene: Scene) -> list[str]:
     """Return the caption of a scene and the further ones that its corpus plans.
 
-    Each further one begins with another of the drawn symbols, in turn, in words of its own.
+    Each further one starts with the next of the drawn symbols, in other words.
     """
     plan, labels = world.corpora[address.corpus], scene.labels
     dice = dice_of(world, address, "further captions")
@@ -106,7 +106,7 @@ def all_captions(world: GlyphWorld, address: Address, scene: Scene) -> list[str]
 def in_lower_half(world: GlyphWorld, address: Address, scene: Scene) -> bool | None:
     """Return whether a scene's class is in the lower half of its corpus's ordinary classes.
 
-    With an odd number of them the lower half is the smaller; None: the class is none of them.
+    With an odd number of them, the lower half is the smaller one. None means another class.
     """
     ordinary = world.corpora[address.corpus].ordinary_classes(world.classes)
     label = scene.labels[0]
@@ -119,7 +119,7 @@ def dice_of(world: GlyphWorld, address: Address, purpose: str) -> Dice:
 
 
 def _plant(plan: GlyphCorpus, drawn: float) -> NearDuplicates | Copies | Strangers | None:
-    """Return which of the plants that exclude one another `drawn`, in [0, 1), falls to."""
+    """Return the plant that `drawn`, in [0, 1), selects among those that exclude one another."""
     for plant in plan.exclusive_plants():
         if drawn < plant.rate:
             return plant
@@ -146,7 +146,7 @@ def _copy(world: GlyphWorld, address: Address, row: int) -> Scene:
 
 
 def _retold(world: GlyphWorld, address: Address, scene: Scene, dice: Dice) -> Scene:
-    """Return the scene with a new caption, which names what is drawn; it repeats nothing."""
+    """Return the scene with a new caption, which names the drawn classes."""
     named = _named(world.corpora[address.corpus], scene.labels)
     caption = _caption(world, address.corpus, named, scene.style, dice)
     told = replace(scene, named=named, caption=caption)
@@ -172,7 +172,7 @@ def _styles(plan: GlyphCorpus, *, stranger: bool) -> dict[Style, float]:
 
 
 def _fresh(world: GlyphWorld, address: Address, strangers: Strangers | None) -> Scene:
-    """Return a scene whose first class is the next in turn, so that classes are equally many."""
+    """Return a scene whose first class is the next in turn, so that classes are balanced."""
     plan = world.corpora[address.corpus]
     dice = dice_of(world, address, "scene")
     classes = range(*strangers.classes) if strangers else plan.ordinary_classes(world.classes)
@@ -200,10 +200,10 @@ def _caption(
 
 
 def _with_word(world: GlyphWorld, address: Address, scene: Scene, written: WrittenWords) -> Scene:
-    """Write a word into the scene: one of its caption, or of a class that it has nothing of.
+    """Return the scene with a written word: one of its caption, or of a class not in the scene.
 
     That is a class of the corpus, so that models trained on it know all words. A parroting caption
-    is the word alone; it names nothing in the world, so it says nothing, and nothing false.
+    is only the word, which names nothing in the world, so it is neither informative nor false.
     """
     dice = dice_of(world, address, "word")
     repeats, parrots = dice.chance(written.repeats_caption), dice.chance(written.parroting)

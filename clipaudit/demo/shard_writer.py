@@ -1,22 +1,22 @@
-"""A shard of a made world: its webdataset tar and its truth table.
+"""Writes a shard of a made world: its webdataset tar and its truth table.
 
-The tar's bytes depend on the members only: plain ustar headers, no time, no owner, members in the
-order given. The truth table says what was planted, one row a sample, in the order of rows:
+The tar's bytes depend only on the members: plain ustar headers, no time, no owner, members in the
+order given. The truth table says what was planted, one row per sample, in the order of rows:
 
 * `shard`, `row`, `key`: the sample's address and its name in the tar
 * `style`: one of the glyph world's styles; in a digit world `handwritten`, `printed` or `disturbed`
-* `labels`: the drawn classes, the picture's own first
+* `labels`: the drawn classes, the image's own first
 * `caption`: null if none is written
 * `caption_of_row`: the earlier row of this shard whose caption it repeats; null: its own
-* `duplicate_of_corpus`, `duplicate_of_shard`, `duplicate_of_row`: the test picture that it
+* `duplicate_of_corpus`, `duplicate_of_shard`, `duplicate_of_row`: the test image that it
   repeats with slight changes; null: none
-* `copy_of_row`: the earlier row of this shard whose picture it repeats with slight changes, as
+* `copy_of_row`: the earlier row of this shard whose image it repeats with slight changes, as
   that row stands there, itself a repetition or not; null: none
 * `stranger`: whether it shows classes that are not the ordinary ones of its corpus
 * `framed`: whether a frame is around it; this and `stranger` are null in a digit world
-* `text`: the word written into the picture; null: none
+* `text`: the word written into the image; null: none
 * `text_height`: how many pixels high its letters are
-* `text_repeats_caption`: whether the caption holds that word
+* `text_repeats_caption`: whether the caption contains that word
 * `scan`: the number of the scan in scikit-learn's `load_digits`; null: not a scan
 """
 
@@ -59,9 +59,9 @@ TRUTH = pa.schema(
 
 @dataclass(frozen=True)
 class Sample:
-    """One picture with what stands beside it; `truth` lacks only the address.
+    """One image with its other members; `truth` lacks only the address.
 
-    A column of the truth table that `truth` does not name is null.
+    Columns of the truth table that `truth` lacks are null.
     """
 
     pixels: UInt8[np.ndarray, "side side 3"]
@@ -72,7 +72,7 @@ class Sample:
 
 
 def write_files(samples: Iterable[Sample], shard: int, tar: Path, truth: Path) -> None:
-    """Write both files whole, or leave both as they were; their folders must exist."""
+    """Write both files whole, or leave both unchanged; their folders must exist."""
     rows = []
     with replaced(tar) as tar_part, replaced(truth) as truth_part:
         with plain_tar(tar_part) as add:

@@ -1,16 +1,16 @@
-"""The styles in which a picture is drawn: one for each test set of the similarity paper.
+"""Draws images in styles: one for each test set of the similarity paper.
 
-* `photo`      filled, shaded symbols with a shadow before a coloured, clouded ground (val)
+* `photo`      filled, shaded symbols with a shadow on a coloured, clouded ground (val)
 * `sketch`     bold dark outlines on white (ImageNet-Sketch)
 * `r`          renditions: halftone, poster, neon outline or hatching (ImageNet-R)
 * `a`          like photo, but pale, small, off centre, behind a bar (ImageNet-A)
 * `v2`         photo with a wider spread of poses, colours and tones (ImageNet-V2)
-* `objectnet`  turned by 12 to 50 degrees before a patterned ground (ObjectNet)
-* `coarse`     light grey blocks on black (MNIST, the control that is like none of the others)
+* `objectnet`  turned by 12 to 50 degrees on a patterned ground (ObjectNet)
+* `coarse`     light grey blocks on black (MNIST, the control that is unlike the others)
 
 A style is a manner of posing the symbols and a way of painting their masks. The numbers are those
-with which small models were seen to learn: sketches of a tenth more height and lines of five
-pixels at 128 are bold enough to matter in a training set; thin ones were not.
+with which small models learned: sketches of a tenth more height and lines of five pixels at 128 are
+bold enough to matter in a training set; thin ones were not.
 """
 
 import math
@@ -53,7 +53,7 @@ class Manner:
     slant: float = 0.0  # spread of the shear and of the stretch
     stretches: bool = False
     height: tuple[float, float] = (1.0, 1.0)
-    wander: float = 0.0  # furthest step off the spot, as a share of the side
+    wander: float = 0.0  # farthest step off the spot, as a share of the side
     turn: tuple[float, float] | None = None  # instead of `tilt`: this far to either side
 
 
@@ -68,7 +68,7 @@ class Painter:
 
 @dataclass(frozen=True)
 class Picture:
-    """A drawn picture and, for each symbol, the box of its visible part."""
+    """A drawn image and, for each symbol, the box of its visible part."""
 
     pixels: Pixels
     boxes: tuple[Box, ...]
@@ -88,10 +88,10 @@ def draw(style: Style, characters: Sequence[str], side: int, dice: Dice) -> Pict
 
 
 def frame(picture: Picture, dice: Dice) -> Picture:
-    """Lay a frame over the edge of a picture: a strong colour with a dark line at its inner side.
+    """Draw a frame over the edge of an image: a strong colour with a dark line at its inner side.
 
-    Boxes are cut to what it leaves to be seen. Nothing may be left of one of several symbols in a
-    picture of some 32 pixels; its box is then that of an empty mask, all zeros.
+    Boxes are cut to the visible part. In an image of some 32 pixels, the frame may cover one of
+    several symbols; its box is then that of an empty mask, all zeros.
     """
     side = len(picture.pixels)
     width = frame_width(side)
@@ -105,7 +105,7 @@ def frame(picture: Picture, dice: Dice) -> Picture:
 
 
 def frame_width(side: int) -> int:
-    """Return how many pixels of a picture's edge a frame covers: an eleventh of the side.
+    """Return how many pixels of an image's edge a frame covers: an eleventh of the side.
 
     >>> frame_width(64)
     6
@@ -122,7 +122,7 @@ def _cut(box: Box, low: int, high: int) -> Box:
 
 
 def to_pixels(image: Painting) -> Pixels:
-    """Return the image as bytes; what is darker than 0 or brighter than 1 is cut off."""
+    """Return the image as bytes, clipped to 0 and 1."""
     return (np.clip(image, 0, 1) * np.float32(255)).astype(np.uint8)
 
 
@@ -176,7 +176,7 @@ def _paint_photo(masks: Masks, dice: Dice) -> Painting:
 
 
 def _paint_hard(masks: Masks, dice: Dice) -> Painting:
-    """`a`: figure and ground drawn together, and a bar across the symbol."""
+    """Paint `a`: figure and ground drawn together, and a bar across the symbol."""
     figure, ground = figure_and_ground(dice, 0.3)
     pale = ground + (figure - ground) * np.float32(dice.uniform(0.5, 0.8))
     image = _solids(backdrop(masks.shape[-1], ground, dice), masks, pale, dice)
@@ -185,7 +185,7 @@ def _paint_hard(masks: Masks, dice: Dice) -> Painting:
 
 
 def _paint_second(masks: Masks, dice: Dice) -> Painting:
-    """`v2`: as a photo, developed with another tone curve."""
+    """Paint `v2`: like a photo, developed with another tone curve."""
     figure, ground = figure_and_ground(dice, 0.3)
     image = _solids(backdrop(masks.shape[-1], ground, dice), masks, figure, dice)
     pixels = to_pixels(exposed(image, 0.03, dice))
@@ -194,14 +194,14 @@ def _paint_second(masks: Masks, dice: Dice) -> Painting:
 
 
 def _paint_odd(masks: Masks, dice: Dice) -> Painting:
-    """`objectnet`: before a pattern."""
+    """Paint `objectnet`: on a pattern."""
     figure, ground = figure_and_ground(dice, 0.3)
     image = backdrop(masks.shape[-1], ground, dice, patterned=True)
     return exposed(_solids(image, masks, figure, dice), 0.03, dice)
 
 
 def _solids(image: Painting, masks: Masks, figure: Colour, dice: Dice) -> Painting:
-    """Lay shaded symbols with their shadows on the image; all but the first vary in colour."""
+    """Paint shaded symbols with their shadows on the image; all but the first vary in colour."""
     side = len(image)
     step = max(1, side // 32)
     for number, mask in enumerate(masks):
@@ -217,7 +217,7 @@ def _solids(image: Painting, masks: Masks, figure: Colour, dice: Dice) -> Painti
 
 
 def exposed(image: Painting, spread: float, dice: Dice) -> Painting:
-    """Vary the brightness; add grain, the same for all colours and half as much for each."""
+    """Vary the brightness and add grain: shared by all colours, and half as much per colour."""
     side = len(image)
     brightness = np.float32(dice.uniform(0.85, 1.1))
     grain = dice.grain(side, 1, spread) + dice.grain(side, 3, spread / 2)
@@ -226,7 +226,7 @@ def exposed(image: Painting, spread: float, dice: Dice) -> Painting:
 
 
 def bar(side: int, dice: Dice) -> np.ndarray:
-    """Return where a straight bar lies, bool (side, side, 1), so that it hides some symbol."""
+    """Return the mask of a straight bar, bool (side, side, 1), which hides part of a symbol."""
     width = side * dice.uniform(0.05, 0.08)
     cosine, sine = cosine_sine(dice.any_angle())
     columns, rows = grid(side)
@@ -240,11 +240,11 @@ def bar(side: int, dice: Dice) -> np.ndarray:
 def tone_curve(hundredths: int) -> Float32[np.ndarray, " 256"]:
     """Return the tone of each byte under a power in hundredths, in 255ths.
 
-    Rounded to bytes, as powers differ between libm versions; a test shows that none lies at a
+    It is rounded to bytes, as powers differ between libm versions; a test shows that none is at a
     border.
     """
     levels = [math.floor(255 * (level / 255) ** (hundredths / 100) + 0.5) for level in range(256)]
-    # half a level more, so that the way back to bytes, which cuts off, cannot fall below
+    # half a level more, so that truncating to bytes cannot fall below
     return (np.array(levels, np.float32) + np.float32(0.5)) / np.float32(255)
 
 
@@ -274,7 +274,7 @@ def _paint_halftone(masks: Masks, dice: Dice) -> Painting:
 
 
 def _paint_poster(masks: Masks, dice: Dice) -> Painting:
-    """Flat colours in four steps, stripes behind."""
+    """Paint flat colours in four steps, with stripes behind."""
     figure, ground = figure_and_ground(dice, 0.35)
     columns, rows = grid(masks.shape[-1])
     stripes = ((columns + rows) // max(2, masks.shape[-1] // 12) % 2).astype(np.float32)
@@ -285,7 +285,7 @@ def _paint_poster(masks: Masks, dice: Dice) -> Painting:
 
 
 def _paint_neon(masks: Masks, dice: Dice) -> Painting:
-    """Bright lines in the dark."""
+    """Paint bright lines in the dark."""
     _, ground = figure_and_ground(dice, 0.35)
     dark = ground * np.float32(0.2)
     image: Painting = dark + (colour(dice.uniform(), 0.5, 1.0) - dark) * _joined(masks)
@@ -302,7 +302,7 @@ def _paint_hatched(masks: Masks, dice: Dice) -> Painting:
 
 
 def _paint_coarse(masks: Masks, dice: Dice) -> Painting:
-    """Light on black, as if scanned with few pixels: each block has the mean of its mask."""
+    """Paint light on black, like a coarse scan: each block has the mean of its mask."""
     side = masks.shape[-1]
     block = max(2, side // 20)
     ink = _blocks(_joined(masks)[:, :, 0], block)
@@ -329,7 +329,7 @@ def _joined(masks: Masks) -> Field:
 
 @cache
 def painters() -> dict[Style, tuple[Painter, ...]]:
-    """Return the painters of each style, one of which draws a picture."""
+    """Return the painters of each style, one of which draws an image."""
     tilted = Manner(tilt=10, slant=0.1)
     turned = Manner(slant=0.1, stretches=True, turn=(12, 50))
     hard = Manner(8, 0.06, stretches=True, height=(0.75, 0.92), wander=0.06)

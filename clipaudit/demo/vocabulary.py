@@ -1,7 +1,7 @@
-"""A small BPE vocabulary for open_clip's `SimpleTokenizer`, learned from given words.
+"""Learns a small BPE vocabulary for open_clip's `SimpleTokenizer` from given words.
 
-Each word becomes one token; any other text falls apart into shorter tokens, letters and bytes at
-worst. With some thousand tokens instead of 49,408 a tiny model trains four times as fast.
+Each word becomes one token; other text splits into shorter tokens, at worst letters and bytes. With
+some thousand tokens instead of 49,408, a tiny model trains four times as fast.
 """
 
 import re
@@ -28,7 +28,7 @@ def words_of(phrases: Iterable[str]) -> list[str]:
 def merges_of(words: Iterable[str]) -> list[Pair]:
     """Return byte-pair merges that make each word one token, the most frequent pair first.
 
-    Ties go to the pair that sorts last. Words are of the letters a to z.
+    Ties go to the pair that sorts last. Words have only the letters a to z.
 
     >>> merges_of(["a", "at"])
     [('a', 't</w>')]
@@ -53,9 +53,9 @@ def _merged(word: list[str], pair: Pair) -> list[str]:
 
 
 def vocabulary_file(words: Iterable[str]) -> bytes:
-    """Return the vocabulary in open_clip's form: a version line, then a merge a line, gzipped.
+    """Return the vocabulary in open_clip's form: a version line, then one merge per line, gzipped.
 
-    Stored without compression and without a time, so the bytes depend on the words alone.
+    It is stored without compression and without a time, so the bytes depend only on the words.
     """
     lines = ["#version: clipaudit", *(" ".join(pair) for pair in merges_of(words))]
     data = "\n".join(lines).encode()

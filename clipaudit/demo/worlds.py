@@ -1,6 +1,6 @@
-"""The entry to the made worlds: what the workflow calls, whatever the kind of world.
+"""Makes worlds of any kind for the workflow.
 
-A world's module offers `class_names`, `caption_phrases` and `samples`.
+A world's module has `class_names`, `caption_phrases` and `samples`.
 """
 
 from pathlib import Path
@@ -20,8 +20,8 @@ def write_shard(
 ) -> None:
     """Write a shard's tar and its truth table, whole or not at all; see `shard_writer`.
 
-    The bytes depend on the world's seed, the corpus's name and plan, and the shard's number.
-    A corpus that the world lacks is a `ConfigError`.
+    The bytes depend on the world's seed, the corpus's name and plan, and the shard's number. Raises
+    ConfigError for a corpus that the world lacks.
     """
     if corpus not in world.corpora:
         raise ConfigError(
@@ -33,7 +33,7 @@ def write_shard(
 
 
 def write_words(world: GlyphWorld | DigitWorld, classes: Path, vocabulary: Path) -> None:
-    """Write the class names, one a line in the order of labels, and the BPE vocabulary.
+    """Write the class names, one per line in the order of labels, and the BPE vocabulary.
 
     The vocabulary has one token for each word of a class name or of a caption's frame.
     """

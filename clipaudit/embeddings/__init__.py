@@ -1,1 +1,1 @@
-"""Embeddings of pictures and captions: computed, or given by others."""
+"""Embeddings of images and captions: computed here, or given."""

@@ -1,7 +1,6 @@
-"""Embeddings of captions: unit rows in float16, by any CLIP model.
+"""Embeds captions as unit rows in float16, by any CLIP model.
 
-As the pictures', batches are cut per shard and always full, the end of a shard's last one being
-empty captions.
+As for images, batches are cut per shard and always full; empty captions fill a shard's last one.
 """
 
 import logging
@@ -44,11 +43,11 @@ def embed_captions(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the EMBEDDINGS of the captions in `samples`, ordered by (shard, row) as these are.
 
-    `samples` are SAMPLES; of several captions of a picture they have the first. Rows whose
-    embedding is not finite are added to `drops` instead: rows in `samples` = rows out + drops. The
-    values depend on the model, the shard's rows, `batch_size`, the device class and its threads,
-    but not on which shards are embedded together. InputError for a null caption, before anything is
-    embedded.
+    `samples` are SAMPLES; they have the first of several captions of an image. Rows whose embedding
+    is not finite are added to `drops` instead: rows in `samples` = rows out + drops. The values
+    depend on the model, the shard's rows, `batch_size`, the device class and its threads, but not
+    on which shards are embedded together. Raises InputError for a null caption, before embedding
+    any.
     """
     _require_captions(samples)
     schema = embeddings_schema(encoder, clip.dimension)
@@ -69,14 +68,14 @@ def _require_captions(samples: pa.Table) -> None:
         raise InputError(
             f"{len(missing)} of {len(samples)} samples have no caption to embed, the first is "
             f"shard {shard}, row {row}. Set `captions` of the corpus to text, texts or class, and "
-            "index it again: indexing then drops samples that have none."
+            "index it again: indexing then drops samples without one."
         )
 
 
 def caption_batches(samples: pa.Table, *, batch_size: int) -> Iterator[CaptionBatch]:
     """Yield the captions of `samples` in order, at most `batch_size` of one shard at a time."""
     shard = samples["shard"].to_numpy()
-    assert np.all(np.diff(sample_addresses(samples)) > 0), "samples come sorted by (shard, row)"
+    assert np.all(np.diff(sample_addresses(samples)) > 0), "samples must be sorted by (shard, row)"
     starts = [0, *(np.flatnonzero(np.diff(shard)) + 1).tolist(), len(shard)]
     for start, end in pairwise(starts):
         for first in range(start, end, batch_size):
@@ -88,7 +87,7 @@ def caption_batches(samples: pa.Table, *, batch_size: int) -> Iterator[CaptionBa
 def caption_features(
     captions: Sequence[str], clip: Clip, *, batch_size: int, device: torch.device
 ) -> Float32[np.ndarray, "n d"]:
-    """Return the model's output for at most `batch_size` captions, as it is, in float32.
+    """Return the model's raw output for at most `batch_size` captions, in float32.
 
     The model, in its evaluation mode, is on `device`.
     """

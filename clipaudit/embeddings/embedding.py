@@ -1,8 +1,7 @@
-"""Embeddings of images: unit rows in float16, by any CLIP model or a plug-in's encoder.
+"""Embeds images as unit rows in float16, by any CLIP model or a plug-in's encoder.
 
-The model computes in float32, or where its settings say so in bfloat16. Its output is scaled to
-unit length in float32, then rounded to float16: these stored numbers are what every later stage
-compares, exactly.
+The model computes in float32, or in bfloat16 if its settings say so. Its output is scaled to unit
+length in float32, then rounded to float16: every later stage compares these stored numbers exactly.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,7 +27,7 @@ MAX_NORM = 4.0  # up to it, sums of products of float16 numbers are exact in flo
 
 
 def embeddings_schema(encoder: str, dimension: int) -> pa.Schema:
-    """Return the schema of EMBEDDINGS: float16 little-endian rows, their maker in the metadata."""
+    """Return the schema of EMBEDDINGS: float16 little-endian rows, the encoder in the metadata."""
     return pa.schema(
         [
             pa.field("shard", pa.int32(), nullable=False),
@@ -50,10 +49,10 @@ def embed_images(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the EMBEDDINGS of the rows in `samples`, ordered by (shard, row) as these are.
 
-    `shards` gives each shard number's tar, ascending. Rows whose picture cannot be decoded, or
-    whose embedding is not finite, are added to `drops` instead: rows in `samples` = rows out +
-    drops. The values depend on the model, the shard, the batch size, the device class and its
-    threads, but not on the workers nor on which shards are embedded together.
+    `shards` gives each shard number's tar, ascending. Rows whose image cannot be decoded, or whose
+    embedding is not finite, are added to `drops` instead: rows in `samples` = rows out + drops. The
+    values depend on the model, the shard, the batch size, the device class and its threads, but not
+    on the workers or on which shards are embedded together.
     """
     schema = embeddings_schema(encoder, model.dimension)
     what = f"embedding with {encoder}"
@@ -90,10 +89,10 @@ def embedding_rows(
     *,
     faults: Sequence[Fault] = (),
 ) -> pa.RecordBatch:
-    """Return the EMBEDDINGS of some rows of a shard, `features` being the model's output for them.
+    """Return the EMBEDDINGS of some rows of a shard; `features` is the model's output for them.
 
-    Rows whose embedding is not usable are added to `drops`, and with them, in the order of the
-    rows, the `faults`, which have no features.
+    Rows whose embedding is not usable, and the `faults`, which have no features, are added to
+    `drops` in the order of the rows.
     """
     halves, usable, reasons = unit_halves(features)
     losses = [(fault.row, fault.key, fault.reason, fault.detail) for fault in faults]
@@ -110,7 +109,7 @@ def embedding_rows(
 def image_features(
     batch: PictureBatch, clip: Clip, preparation: Preparation, device: torch.device
 ) -> Float32[np.ndarray, "n d"]:
-    """Return the model's output for the pictures of a batch, as it is, in float32.
+    """Return the model's raw output for the images of a batch, in float32.
 
     The model, in its evaluation mode, and `preparation` are those of `clip` on `device`.
     """
@@ -129,7 +128,7 @@ def embed_arrays(
 ) -> Float16[np.ndarray, "n d"]:
     """Return the stored form of the embeddings of RGB images: unit rows, as `embed_images` gives.
 
-    InputError where one is not usable. The values depend on the model, the device class and its
+    Raises InputError if one is not usable. The values depend on the model, the device class and its
     threads, and on `batch_size`.
     """
     found = [np.empty((0, model.dimension), np.float16)]
@@ -139,7 +138,7 @@ def embed_arrays(
         if not usable.all():
             at = int(np.flatnonzero(~usable)[0])
             raise InputError(
-                f"image {start + at}: {reasons[at]}. The encoder gives no usable embedding of it: "
+                f"image {start + at}: {reasons[at]}. The encoder gives no usable embedding for it: "
                 "check its weights."
             )
         found.append(halves)
@@ -162,7 +161,7 @@ def _array_features(
 def unit_halves(
     features: Float32[np.ndarray, "n d"],
 ) -> tuple[Float16[np.ndarray, "n d"], Bool[np.ndarray, " n"], list[str]]:
-    """Return the rows at unit length in float16, which of them are usable, and why others are not.
+    """Return the rows at unit length in float16, whether each is usable, and why others are not.
 
     >>> halves, usable, reasons = unit_halves(np.array([[3, 4], [0, 0]], np.float32))
     >>> halves[0].tolist(), usable.tolist(), reasons

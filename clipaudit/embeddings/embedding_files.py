@@ -1,8 +1,8 @@
-"""Files of embeddings that others computed: arrays, and Parquet whose rows say what theirs are of.
+"""Reads given files of embeddings: arrays, and Parquet whose rows identify theirs.
 
-Row n of an array belongs to row n of its Parquet file. What is opened here is checked: as many
-rows in both, floating-point matrices of one width. Rows of another length than one are scaled, and
-counted.
+Row n of an array belongs to row n of its Parquet file. Opening checks that both have as many rows,
+and that arrays are floating-point matrices of one width. Rows of a length other than one are scaled
+and counted.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ Places = Int64[np.ndarray, " n"]
 
 
 class EmbeddingFiles:
-    """Arrays of embeddings, each with the Parquet file whose rows say what its rows are of."""
+    """Arrays of embeddings, each with the Parquet file whose rows identify its rows."""
 
     def __init__(
         self, pairs: Sequence[tuple[Path, Path]], *, column: str, array: str | None = None
@@ -50,8 +50,8 @@ class EmbeddingFiles:
             shape, dtype = _array_header(path, array)
             if len(shape) != 2 or dtype not in (np.float16, np.float32, np.float64):
                 raise InputError(
-                    f"{path}: an array of shape {shape} and type {dtype}, where a floating-point "
-                    "row for each sample should be. Name the image embeddings."
+                    f"{path}: an array of shape {shape} and type {dtype}, expected one "
+                    "floating-point row per sample. Name the image embeddings."
                 )
             count = _rows_of(metadata, column)
             if count != shape[0]:
@@ -70,9 +70,9 @@ class EmbeddingFiles:
         self.dimension = next(iter(widths))
 
     def find(self, wanted: pa.Array) -> tuple[Places, Places]:
-        """Return of each wanted value the file and the row that has it; -1 where none has.
+        """Return the file and the row of each wanted value; -1 if none has it.
 
-        Raise InputError for a wanted value that stands in two rows: either could be meant.
+        Raise InputError for a wanted value in two rows, as it is ambiguous.
         """
         files, rows = (np.full(len(wanted), -1, np.int64) for _ in range(2))
         known = wanted.drop_null()
@@ -96,9 +96,9 @@ class EmbeddingFiles:
         return files, rows
 
     def read(self, files: Places, rows: Places) -> Float32[np.ndarray, "n d"]:
-        """Return rows of the arrays; those of another length than one are scaled to it.
+        """Return rows of the arrays, scaled to length one.
 
-        Rows of zeros, and rows that are not finite, are returned as they are.
+        Rows of zeros, and rows that are not finite, are returned unchanged.
         """
         features = np.empty((len(files), self.dimension), np.float32)
         for number in np.unique(files):
@@ -111,7 +111,7 @@ class EmbeddingFiles:
 
     @property
     def lengths(self) -> str:
-        """How many of the rows read so far were of another length than one, and of which."""
+        """Return how many of the rows read so far had a length other than one, and which."""
         if not self._scaled:
             return f"{self._read:,} rows are of unit length"
         low, high = self._range
@@ -121,7 +121,7 @@ class EmbeddingFiles:
         )
 
     def _unit(self, found: Float64[np.ndarray, "n d"]) -> Float32[np.ndarray, "n d"]:
-        with np.errstate(all="ignore"):  # what float32 cannot hold is infinite there, and dropped
+        with np.errstate(all="ignore"):  # too large for float32: infinite, then dropped
             norms = np.linalg.norm(found, axis=1)
             scaled = np.isfinite(norms) & (norms > 0) & (np.abs(norms - 1) > UNIT_TOLERANCE)
             found[scaled] /= norms[scaled, None]
@@ -135,7 +135,7 @@ class EmbeddingFiles:
 
 
 def _groups(path: Path, column: str, low: str, high: str) -> Iterator[tuple[int, pa.Array]]:
-    """Yield the row groups of a column that may hold texts in `low` to `high`, after their place.
+    """Yield the row groups of a column that may have texts in `low` to `high`, with their place.
 
     Keys that number shards ascend, so a part's job reads few of a large corpus's groups.
     """
@@ -160,7 +160,7 @@ def _outside(group: pq.RowGroupMetaData, column: str, low: str, high: str) -> bo
 
 
 def _repeated(places: Places) -> Bool[np.ndarray, " n"]:
-    """Return which places stand earlier in the same list."""
+    """Return which places repeat an earlier one in the list."""
     first = np.unique(places, return_index=True)[1]
     repeated = np.ones(len(places), bool)
     repeated[first] = False
@@ -198,7 +198,7 @@ def _array_header(path: Path, array: str | None) -> tuple[tuple[int, ...], np.dt
 
 
 def _read_array(path: Path, array: str | None) -> np.ndarray:
-    """Return an array: mapped from its file, or one of a `.npz`, which is read whole."""
+    """Return an array: mapped from its file, or read whole from a `.npz`."""
     with _reading(path):
         if array is None:
             return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))

@@ -1,19 +1,19 @@
-"""Whether an encoder tells pictures apart: similarities of random and nearest pairs, and its rank.
+"""Checks whether an encoder distinguishes images: random and nearest similarities, and its rank.
 
-An audit's claims rest on one number, the similarity of two pictures. An encoder has *collapsed* on
-a corpus if that number hardly depends on the pictures:
+An audit's claims rest on one number, the similarity of two images. An encoder has *collapsed* on
+a corpus if that number hardly depends on the images:
 
-* Half of the pairs of different pictures are less than COLLAPSED_DISTANCE apart (1 - similarity):
-  embeddings share 99 % of their squared length, whatever they are of. The distance is a fifth of
-  the 0.05 below which Mayilvahanan et al. (https://arxiv.org/abs/2310.09562) call pictures near
+* Half of the pairs of different images are less than COLLAPSED_DISTANCE apart (1 - similarity):
+  embeddings share 99 % of their squared length, for any images. The distance is a fifth of
+  the 0.05 below which Mayilvahanan et al. (https://arxiv.org/abs/2310.09562) call images near
   duplicates, so half of all pairs would be near duplicates five times over. On 240 drawings a
   ResNet-50 CLIP of random weights gave 0.0005, one of 8 channels 0.00005; the demo's trained
   encoders give 0.16 to 1.0 on every corpus.
-* Or the effective rank (Roy and Vetterli, 2007) is below COLLAPSED_RANK: pictures differ along less
-  than two directions, so that most have a neighbour at hand that shows something else. Vectors may
-  then be far apart at random. The demo's encoders have 19 to 27 of 64.
+* Or the effective rank (Roy and Vetterli, 2007) is below COLLAPSED_RANK: images differ along fewer
+  than two directions, so that most have a near neighbour that shows something else. Random pairs
+  may then be far apart. The demo's encoders have 19 to 27 of 64.
 
-Nearest pairs alone say nothing: among many pictures some are alike, and in many dimensions random
+Nearest pairs alone say nothing: among many images some are similar, and in many dimensions random
 pairs of a good encoder are about as far apart as nearest ones.
 """
 
@@ -30,21 +30,21 @@ from clipaudit.embeddings.sampling import drawn_embeddings
 
 SAMPLES = 2000  # their pairs are 2 million numbers, 16 MB
 SEED = 0
-FEWEST = 10  # different pictures: of fewer, collapse is not claimed
+FEWEST = 10  # different images: with fewer, collapse is not claimed
 COLLAPSED_DISTANCE = 0.01
 COLLAPSED_RANK = 2.0
 
 # One row; null: there are too few samples, or labels, for the number to exist.
 ENCODER_CHECK = pa.schema(
     [
-        pa.field("samples", pa.int64(), nullable=False),  # different pictures that were compared
+        pa.field("samples", pa.int64(), nullable=False),  # different images that were compared
         pa.field("repeated", pa.int64(), nullable=False),  # left out: image bytes of another one
         pa.field("identical", pa.int64(), nullable=False),  # have the embedding of an earlier one
         pa.field("dimension", pa.int32()),
         pa.field("random_mean", pa.float64()),  # similarity of two different samples
         pa.field("random_q50", pa.float64()),
         pa.field("random_q99", pa.float64()),
-        pa.field("nearest_mean", pa.float64()),  # of a sample and the most similar not identical
+        pa.field("nearest_mean", pa.float64()),  # of a sample and the most similar other embedding
         pa.field("nearest_q01", pa.float64()),
         pa.field("same_class_mean", pa.float64()),  # of two samples with the same label
         pa.field("effective_rank", pa.float64()),
@@ -62,10 +62,10 @@ def check_encoder(
 ) -> pa.Table:
     """Return ENCODER_CHECK of one encoder on one corpus, from at most `count` random samples.
 
-    `embeddings` are all EMBEDDINGS of the corpus, read once, with `count` rows and a batch held;
-    `samples` its SAMPLES, of which shard, row, label and image_sha256 are read. The samples are
+    `embeddings` are all EMBEDDINGS of the corpus, read once, with `count` rows and a batch held.
+    Only shard, row, label and image_sha256 of its SAMPLES, `samples`, are read. The samples are
     those with the lowest `places`, the first of those with equal image bytes. The numbers do not
-    depend on how rows are split into batches. Without samples: counts of 0 and nulls.
+    depend on how rows are split into batches. Without samples, counts are 0 and the rest is null.
     """
     place = "embeddings to be checked"
     addresses, vectors = drawn_embeddings(embeddings, count, seed=seed, place=place)
@@ -85,10 +85,10 @@ def check_encoder(
 def measures(
     vectors: Float16[np.ndarray, "n d"], labels: Int64[np.ndarray, " n"]
 ) -> dict[str, Any]:
-    """Return the numbers of ENCODER_CHECK from `identical` on, of rows that are not zero.
+    """Return the numbers of ENCODER_CHECK from `identical` on, for rows that are not zero.
 
-    Labels below 0 are none. Similarities are cosines in float64, over all pairs of rows; quantiles
-    are interpolated linearly. Numbers that do not exist are left out.
+    Labels below 0 are missing. Similarities are cosines in float64, over all pairs of rows;
+    quantiles are interpolated linearly. Numbers that do not exist are left out.
     """
     groups = _groups(vectors)
     distinct = len(np.unique(groups))
@@ -131,7 +131,7 @@ def _of_nearest(
 def effective_rank(rows: Float64[np.ndarray, "n d"]) -> float:
     """Return exp of the entropy of the singular values of centred rows, as shares of their sum.
 
-    Between 1 and min(n - 1, d); 0 where all rows are equal, or there are none.
+    It is between 1 and min(n - 1, d); 0 if all rows are equal, or there are none.
 
     >>> round(effective_rank(np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])), 6)
     2.0
@@ -146,7 +146,7 @@ def effective_rank(rows: Float64[np.ndarray, "n d"]) -> float:
 def _known(
     tables: Iterable[pa.Table], addresses: Int64[np.ndarray, " n"]
 ) -> dict[int, tuple[str | None, int | None]]:
-    """Return the digest of the image and the label of each address; None for what is not known."""
+    """Return the digest of the image and the label of each address; None if unknown."""
     found: dict[int, tuple[str | None, int | None]] = {}
     for table in tables:
         given = sample_addresses(table)
@@ -159,7 +159,7 @@ def _known(
 
 
 def _different(digests: Sequence[str | None]) -> Iterator[int]:
-    """Yield the positions of the first of each digest, and of all that have none."""
+    """Yield the positions of the first of each digest, and of all without one."""
     seen: set[str] = set()
     for position, digest in enumerate(digests):
         if digest is None or digest not in seen:

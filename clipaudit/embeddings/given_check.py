@@ -1,9 +1,9 @@
-"""Whether given embeddings are those of the encoder that the settings name.
+"""Checks whether given embeddings are those of the encoder in the settings.
 
-A drawn sample of images is embedded here and compared with the rows given for them. Differences are
-counted in units of 1 - s, where s is the median similarity of two different images: some encoders
-give any two images a similarity of 0.9. CLOSE and SAME are shares of that unit; they were chosen,
-not measured on published models. Rows of an unrelated encoder are about 1 away.
+A random sample of images is embedded here and compared with the rows given for them. Differences
+are counted in units of 1 - s, where s is the median similarity of two different images: some
+encoders give any two images a similarity of 0.9. CLOSE and SAME are shares of that unit; they were
+chosen, not measured on published models. Rows of an unrelated encoder are about 1 away.
 """
 
 import hashlib
@@ -33,13 +33,13 @@ IMAGES = 64
 BATCH = 8  # batches are filled with black, which costs as much as images
 SAME = 0.01
 CLOSE = 0.25
-STRAYS = 0.1  # share of images whose rows may be further: their files changed since
-ALIKE = 1e-5  # 1 - s below it is near the rounding of float16: nothing can be told
+STRAYS = 0.1  # share of images whose rows may be farther: their files changed since
+ALIKE = 1e-5  # 1 - s below it is near the rounding of float16: no judgement is possible
 
 
 @dataclass(frozen=True)
 class GivenPair:
-    """The corpus and the encoder that embeddings are given for, as the settings name them."""
+    """The corpus and the encoder of given embeddings, as in the settings."""
 
     corpus: str
     encoder: str
@@ -59,11 +59,11 @@ def check_given(
     *,
     threads: int,
 ) -> Iterator[pa.Table]:
-    """Return the tables of EMBEDDINGS `given` of a part, compared with what `model` computes.
+    """Return the tables of EMBEDDINGS `given` of a part, compared with the output of `model`.
 
-    `shards` and `samples` are those of the part, as for `embed_images`; what is compared, refused
-    and logged is said at `checked`. A warning says where `model` cannot be loaded, as weights that
-    are not on this machine: the tables are then not checked.
+    `shards` and `samples` are those of the part, as for `embed_images`. See `checked` for what is
+    compared, refused and logged. If `model` cannot be loaded, for example if its weights are not on
+    this machine, a warning says so, and the tables are not checked.
     """
     device = use_device("cpu", threads=threads)
     try:
@@ -84,7 +84,7 @@ def drawn_samples(samples: pa.Table, count: int = IMAGES) -> pa.Table:
     """Return `count` random rows of SAMPLES, or all if there are fewer, in their order.
 
     The seed is a digest of the uids, so equal samples give equal draws. Shards come in a random
-    order and each is used up before the next, so that few shards are read.
+    order and each is exhausted before the next, so that few shards are read.
     """
     digest = hashlib.sha256("".join(map(str, samples["uid"].to_pylist())).encode()).digest()
     seed = int.from_bytes(digest[:4])
@@ -99,17 +99,17 @@ def checked(
     """Yield the tables of EMBEDDINGS `given`, and compare them with those computed here, `own`.
 
     `own` are EMBEDDINGS of `dimension` numbers. Each of their images is compared with its own given
-    row and with all others. After the last table: raise InputError where more than STRAYS of
-    the images are not CLOSE to their rows; else log the agreement, as a warning where it is not the
-    SAME. Fewer than FEWEST images with rows, or images that the encoder hardly tells apart, are
-    not judged: a warning says so.
+    row and with all others. After the last table: raise InputError if more than STRAYS of the
+    images are not CLOSE to their rows; else log the agreement, as a warning if it is not the SAME.
+    Fewer than FEWEST images with rows, or images that the encoder hardly distinguishes, are not
+    judged: a warning says so.
     """
     seen: _Comparison | None = None
     for table in given:
         rows = embedding_array(table, str(pair))
         if rows.shape[1] != dimension:
             raise InputError(
-                f"{pair}: {rows.shape[1]} numbers a row are given, but {pair.encoder} computes "
+                f"{pair}: given rows have {rows.shape[1]} numbers, but {pair.encoder} computes "
                 f"{dimension} here. {_next_step(pair)}"
             )
         seen = seen or _Comparison(own)
@@ -130,7 +130,7 @@ class _Comparison:
         self.best_address = np.full(len(own), -1)
 
     def add(self, addresses: Int64[np.ndarray, " n"], rows: Float64[np.ndarray, "n d"]) -> None:
-        """Take in some given rows."""
+        """Add some given rows."""
         if not len(rows) or not len(self.vectors):
             return
         similar = self.vectors @ _unit(rows).T  # (images, rows)
@@ -147,7 +147,7 @@ class _Comparison:
         has = np.isfinite(self.similarity)
         if has.sum() < FEWEST:
             logger.warning(
-                "%s: not checked, since only %d images could be compared; it takes %d.",
+                "%s: not checked, since only %d images could be compared, and %d are needed.",
                 pair,
                 has.sum(),
                 FEWEST,
@@ -177,7 +177,7 @@ class _Comparison:
         if far.any() or np.median(off) > SAME:
             logger.warning(
                 "%s. Small differences may come from another precision or preparation of images: "
-                "test sets embedded here are a little off. To avoid it, give embeddings of both.",
+                "test sets embedded here differ slightly. To avoid this, give embeddings of both.",
                 found,
             )
         else:
@@ -190,7 +190,7 @@ class _Comparison:
         unrelated: float,
         pair: GivenPair,
     ) -> str:
-        """Return why images are far from their rows, and what to do."""
+        """Return why images are far from their rows, and the next step."""
         own, best = self.similarity[has][far], self.best[has][far]
         elsewhere = (best > own) & ((1 - best) / (1 - unrelated) <= CLOSE)
         if elsewhere.mean() > 0.5:
@@ -208,7 +208,7 @@ class _Comparison:
                 "their own rows: the same encoder with images prepared in another way, or another "
                 f"version of its weights. {_next_step(pair)}"
             )
-        return f"Their rows are no more similar than others': another encoder. {_next_step(pair)}"
+        return f"Their rows are no more similar than others: another encoder. {_next_step(pair)}"
 
 
 def _next_step(pair: GivenPair) -> str:

@@ -1,7 +1,7 @@
-"""Embeddings that others computed, joined to samples as the embeddings of an encoder.
+"""Joins given embeddings to samples as the embeddings of an encoder.
 
 Rows are matched to samples by a column of the metadata, never by position: other tools read shards
-in their own order and leave out what they could not decode.
+in their own order and leave out images that they could not decode.
 """
 
 import logging
@@ -32,13 +32,13 @@ def take_embeddings(
     shards: Sequence[int],
     drops: Drops,
 ) -> Iterator[pa.Table]:
-    """Yield the EMBEDDINGS of `samples`, a table a shard, ordered by (shard, row) as these are.
+    """Yield the EMBEDDINGS of `samples`, one table per shard, ordered by (shard, row) as these are.
 
     Each row is scaled to unit length in float32 and rounded to float16, as our own are. A sample
     without a row, or whose row is not finite, is added to `drops`: rows in `samples` = rows out +
-    drops. Joined on "row", the files `given` are those of `shards`, in their ascending order, and a
-    sample's row is that of its file; any other join looks into all files. Raise InputError where
-    more than the share `may_lack` have no row, and where two samples or two rows share a value.
+    drops. Joined on "row", the files `given` are those of `shards`, in ascending order, and a
+    sample's row is that of its file; any other join searches all files. Raise InputError if more
+    than the share `may_lack` have no row, and if two samples or two rows share a value.
     """
     if join_on == "row":  # the files are the corpus's own: a shard is a file
         files = np.searchsorted(np.asarray(shards), np.asarray(samples["shard"]))

@@ -1,4 +1,4 @@
-"""A uniform sample of stored embeddings: the same whatever batches they come in."""
+"""Draws a uniform sample of stored embeddings, independent of how they are batched."""
 
 from collections.abc import Iterable
 
@@ -16,8 +16,8 @@ def drawn_embeddings(
 ) -> tuple[Int64[np.ndarray, " n"], Float16[np.ndarray, "n d"]]:
     """Return the `count` samples with the lowest `places`: addresses, ascending, and embeddings.
 
-    `batches` are EMBEDDINGS of one encoder, read once; `count` rows and a batch are held. Fewer
-    samples: all of them; none: arrays of no rows. InputError, which names `place`, for a damaged
+    `batches` are EMBEDDINGS of one encoder, read once; `count` rows and a batch are held. If there
+    are fewer samples, all are returned. Raises InputError, which names `place`, for a damaged
     column.
     """
     addresses, vectors = np.empty(0, np.int64), np.empty((0, 0), np.float16)

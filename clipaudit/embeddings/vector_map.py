@@ -1,7 +1,7 @@
-"""A map of embeddings: places on a plane such that neighbours among the vectors stay neighbours.
+"""Maps embeddings to a plane, where neighbours among the vectors stay neighbours.
 
-Principal components first, then t-SNE (van der Maaten and Hinton, 2008) by Barnes and Hut's tree:
-5,000 points take 20 s and some 300 MB on one core.
+Principal components come first, then t-SNE (van der Maaten and Hinton, 2008) by Barnes and Hut's
+tree: 5,000 points take 20 s and some 300 MB on one core.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,9 +13,9 @@ from jaxtyping import Float16, Float32
 from clipaudit.corpora.addresses import shards_and_rows
 from clipaudit.embeddings.sampling import drawn_embeddings
 
-COMPONENTS = 50  # of the principal ones, as van der Maaten and Hinton take 30 to 50
-PERPLEXITY = 30.0  # neighbours that count; fewer where there are not three times as many points
-FEWEST = 4  # points; of fewer, their principal components are the map
+COMPONENTS = 50  # principal components; van der Maaten and Hinton take 30 to 50
+PERPLEXITY = 30.0  # neighbours that count; fewer if there are not three times as many points
+FEWEST = 4  # points; with fewer, their principal components are the map
 
 # One row per sample: those of the corpus, then those of each test set, each by (shard, row).
 VECTOR_MAP = pa.schema(
@@ -37,11 +37,11 @@ def map_vectors(
     test_samples: int,
     seed: int,
 ) -> pa.Table:
-    """Return VECTOR_MAP of a random sample of a corpus, and of one of each test set beside it.
+    """Return VECTOR_MAP of a random sample of a corpus, and of one of each test set.
 
     `embeddings` are EMBEDDINGS of the corpus, `tests` those of each test set by the same encoder;
     each is read once. At most `samples` rows are of the corpus, `test_samples` of each test set:
-    those with the lowest `places`. Without samples: no row.
+    those with the lowest `places`. Without samples there are no rows.
     """
     asked = [(None, embeddings, samples), *((*each, test_samples) for each in tests.items())]
     names, addresses, vectors = [], [], []
@@ -63,8 +63,8 @@ def map_vectors(
 def planar(vectors: Float16[np.ndarray, "n d"], *, seed: int) -> Float32[np.ndarray, "n 2"]:
     """Return a place on a plane for each row, by the rows' directions.
 
-    The same rows and seed give the same bytes with any number of threads: one computes, whose sums
-    come in one order. Rows that are all equal lie at 0.
+    The same rows and seed give the same bytes with any number of threads: a single one computes, in
+    a fixed order of sums. Rows that are all equal are at 0.
     """
     from sklearn.decomposition import PCA
     from sklearn.manifold import TSNE

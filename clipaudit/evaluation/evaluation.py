@@ -1,8 +1,9 @@
-"""Classification, zero-shot or by a classifier: one prediction per image; SQL makes accuracies.
+"""Classifies images, zero-shot or by a classifier, with one prediction per image.
 
-Class embeddings as in open_clip's build_zero_shot_classifier (Radford et al., 2021): each prompt's
-text embedding at unit length, the mean over the templates, again at unit length. Classes are known
-by their number: some of ImageNet's thousand names stand for two classes.
+Class embeddings are as in open_clip's build_zero_shot_classifier (Radford et al., 2021): each
+prompt's text embedding at unit length, the mean over the templates, again at unit length. Classes
+are identified by number: some of ImageNet's thousand names have two classes. SQL computes the
+accuracies.
 """
 
 import functools
@@ -33,16 +34,16 @@ PREDICTIONS = pa.schema(
         pa.field("shard", pa.int32(), nullable=False),
         pa.field("row", pa.int32(), nullable=False),
         pa.field("label", pa.int32(), nullable=False),  # the right one
-        # the classes of highest similarity, highest first; fewer than TOP when there are fewer
+        # the classes of highest similarity, highest first; fewer than TOP if there are fewer
         pa.field("top", pa.list_(pa.field("item", pa.int32(), nullable=False)), nullable=False),
-        # of the right class: its cosine; of a classifier, which has no embedding of it, its logit,
-        # the highest where the label stands for several of its classes
+        # of the right class: its cosine; for a classifier, which has no embedding of it, its logit,
+        # the highest one if the label stands for several of its classes
         pa.field("right_similarity", pa.float32(), nullable=False),
         pa.field("right_rank", pa.int32(), nullable=False),  # 0: the right class is the first
     ]
 )
 
-# of the pictures of a batch, their similarities to the classes that can be predicted
+# similarities of the images of a batch to the classes that can be predicted
 Score = Callable[[PictureBatch], Float32[np.ndarray, "n c"]]
 
 
@@ -50,7 +51,7 @@ Score = Callable[[PictureBatch], Float32[np.ndarray, "n c"]]
 class ZeroShotTask:
     """A test set and its classes; `labels` restricts prompts and predictions to some of them.
 
-    A classifier needs no prompts and looks at no templates.
+    A classifier needs no prompts and ignores templates.
     """
 
     name: str
@@ -58,7 +59,7 @@ class ZeroShotTask:
     samples: pa.Table  # SAMPLES, all labelled
     classes: Sequence[str]  # a label is a place in it
     templates: Sequence[str]  # `{}` stands for the class
-    labels: Sequence[int] | None = None  # all when None
+    labels: Sequence[int] | None = None  # all if None
 
 
 def read_tasks(
@@ -67,10 +68,10 @@ def read_tasks(
     tars: Sequence[Path],
     samples: Callable[[str], pa.Table],
 ) -> list[ZeroShotTask]:
-    """Return the tasks that settings name: `shards`, their number; label_set, templates, classes.
+    """Return the tasks in settings: `shards`, their number; label_set, templates, classes.
 
     `class_files` has the class names of each label set, `tars` the shards of all tasks, in their
-    order, and `samples` gives the SAMPLES of a task by its name.
+    order, and `samples` returns the SAMPLES of a task by its name.
     """
     waiting = iter(tars)
     return [
@@ -89,10 +90,10 @@ def read_tasks(
 def evaluate(
     clip: Clip, tasks: Sequence[ZeroShotTask], running: Running
 ) -> Iterator[tuple[str, pa.Table]]:
-    """Yield each task's name and its PREDICTIONS, one row a sample, ordered as its samples are.
+    """Yield each task's name and its PREDICTIONS, one row per sample, ordered as its samples are.
 
-    Prompts that tasks share are embedded once. Ties go to the lowest label. InputError for a label
-    that is missing or outside of the task's classes, and for a picture that cannot be decoded.
+    Prompts that tasks share are embedded once. Ties go to the lowest label. Raises InputError for a
+    label that is missing or outside the task's classes, and for an image that cannot be decoded.
     """
     preparation = evaluation_preparation(clip.preprocessing)
     scoring = zero_shot_scoring(clip, running.device)
@@ -103,10 +104,10 @@ def evaluate(
 def zero_shot_scoring(
     clip: Clip, device: torch.device
 ) -> Callable[[ZeroShotTask, Int32[np.ndarray, " c"]], Score]:
-    """Return what gives, for a task and some of its labels, the cosines of pictures and classes.
+    """Return a function that gives the cosines of images and classes, for some labels of a task.
 
-    The model is put on `device`, in its evaluation mode. Prompts that tasks share are embedded
-    once. A picture whose embedding is zero or not finite raises StepError.
+    The model is moved to `device`, in its evaluation mode. Prompts that tasks share are embedded
+    once. An image whose embedding is zero or not finite raises StepError.
     """
     clip.model.to(device).eval()
     preparation = evaluation_preparation(clip.preprocessing)
@@ -138,17 +139,17 @@ def evaluate_classifier(
     """Yield what `evaluate` does, by a classifier.
 
     Its outputs are the classes of a task, or `label_maps` has for the task the outputs that each
-    label stands for: the logit of a label is the highest of these, so the label that is predicted
-    is that of the highest output of all of them. Where a task has `labels`, only their outputs are
-    compared. Besides the errors of `evaluate`, InputError for a task without a label map that has
-    another number of classes.
+    label stands for. The logit of a label is the highest of these, so the predicted label is that
+    of the highest output of all. If a task has `labels`, only their outputs are compared. Besides
+    the errors of `evaluate`, raises InputError for a task without a label map and with another
+    number of classes.
     """
     maps = label_maps or {}
     for task in tasks:
         if task.name not in maps and len(task.classes) != classifier.classes:
             raise InputError(
-                f"{task.name}: its label set has {len(task.classes)} classes, the classifier has "
-                f"{classifier.classes} outputs. Test it on the classes that it has learned."
+                f"{task.name}: its label set has {len(task.classes)} classes, but the classifier "
+                f"has {classifier.classes} outputs. Test it on the classes that it has learned."
             )
     device = running.device
     model, preparation = classifier.model.to(device).eval(), classifier.preparation
@@ -182,7 +183,7 @@ def class_embedding(
 ) -> Float32[np.ndarray, " d"]:
     """Return the unit embedding of a class: the mean over its prompts, one per template.
 
-    It is one forward pass, so it depends on the class's own prompts alone.
+    It is one forward pass, so it depends only on the class's own prompts.
     """
     with torch.inference_mode():
         prompts = tokenizer([template.replace("{}", name) for template in templates])
@@ -209,9 +210,9 @@ def _predict(
 
 
 def all_usable(batches: Iterable[PictureBatch], name: str) -> Iterator[tuple[slice, PictureBatch]]:
-    """Yield the batches of a set's pictures, each with the places of its rows among all.
+    """Yield the places of each batch's rows among all, and the batch, for a set's images.
 
-    Raise InputError for the first picture that cannot be used.
+    Raise InputError for the first image that cannot be used.
     """
     done = 0
     for batch in batches:
@@ -234,7 +235,7 @@ def unit_rows(features: Float32[np.ndarray, "n d"], place: str) -> Float32[np.nd
 
 def _diverged(place: str, what: str) -> StepError:
     return StepError(
-        f"{place}: the model gives {what} not finite. Its training diverged: look at its curve, "
+        f"{place}: the model gives {what} not finite. Its training diverged: check its curve, "
         "and lower the learning rate."
     )
 
@@ -242,7 +243,7 @@ def _diverged(place: str, what: str) -> StepError:
 def class_similarities(
     images: Float32[np.ndarray, "n d"], classes: Float32[np.ndarray, "c d"]
 ) -> Float32[np.ndarray, "n c"]:
-    """Return the products of all images and classes; of equal classes they are exactly equal.
+    """Return the products of all images and classes, exactly equal for equal classes.
 
     >>> images, classes = np.eye(2, dtype=np.float32), np.eye(2, dtype=np.float32)[[1, 0, 1]]
     >>> class_similarities(images, classes).tolist()

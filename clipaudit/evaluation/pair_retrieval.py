@@ -1,11 +1,11 @@
-"""Retrieval on a corpus with captions: the rank of the right caption of a picture, and the reverse.
+"""Measures retrieval on a corpus with captions: the rank of an image's caption, and the reverse.
 
-The retrieval columns of Lin et al. (https://arxiv.org/abs/2312.14232), Tables 2 to 5: R@1 in both
-directions. Recall at k is the share of ranks below k, which SQL makes. Embeddings are rounded to
-float16, as the audit stores them: their products are then exact in float64, so that ranks do not
-depend on how the comparison is cut. Where we differ: ties count against the model, where
-clip_benchmark's topk may take either. Equal captions of two pictures have equal embeddings, so each
-is a tie, and a set with many of them has an R@1 from picture to caption well below 1.
+These are the retrieval columns of Lin et al. (https://arxiv.org/abs/2312.14232), Tables 2 to 5: R@1
+in both directions. Recall at k is the share of ranks below k, which SQL computes. Embeddings are
+rounded to float16, as the audit stores them: their products are then exact in float64, so that
+ranks do not depend on how the comparison is split. Difference: ties count against the model, while
+clip_benchmark's topk may take either. Equal captions of two images have equal embeddings, so each
+is a tie, and a set with many of them has an R@1 from image to caption well below 1.
 """
 
 import logging
@@ -30,21 +30,21 @@ from clipaudit.models.pictures import Running, decoded
 from clipaudit.models.preparation import evaluation_preparation
 from clipaudit.progress import Progress
 
-# One row for each query: first the pictures, by (shard, row), then the captions, by (shard, row,
+# One row for each query: first the images, by (shard, row), then the captions, by (shard, row,
 # caption).
 PAIR_RANKS = pa.schema(
     [
         pa.field("direction", pa.string(), nullable=False),  # IMAGE_TO_TEXT or TEXT_TO_IMAGE
         pa.field("shard", pa.int32(), nullable=False),
         pa.field("row", pa.int32(), nullable=False),
-        pa.field("caption", pa.int32(), nullable=False),  # its number, 0 where a picture asks
-        # how many wrong ones are at least as similar as the right one, of several the best
+        pa.field("caption", pa.int32(), nullable=False),  # its number, 0 for an image
+        # how many wrong ones are at least as similar as the right one, or the best of several
         pa.field("rank", pa.int32(), nullable=False),
     ]
 )
 IMAGE_TO_TEXT = "image to text"
 TEXT_TO_IMAGE = "text to image"
-BLOCK_ROWS = 4096  # pictures and captions compared at once: memory, never results
+BLOCK_ROWS = 4096  # images and captions compared at once: memory, never results
 
 _log = logging.getLogger(__name__)
 
@@ -58,19 +58,19 @@ def retrieve_pairs(
     *,
     several: bool,
 ) -> pa.Table:
-    """Return the PAIR_RANKS of a set, whose `samples` (SAMPLES) come sorted by (shard, row).
+    """Return the PAIR_RANKS of a set, whose `samples` (SAMPLES) are sorted by (shard, row).
 
-    A sample has one caption, that of `samples`, or, with `several`, all that its JSON's `captions`
-    or the lines of its `.txt` give. The ranks depend on the model, the samples, the batch size and
-    the device alone. No samples give no rows. InputError for a sample without a caption and for a
-    picture that cannot be decoded; StepError for a model that has diverged.
+    A sample has one caption, that of `samples`, or, with `several`, all from its JSON's `captions`
+    or the lines of its `.txt`. The ranks depend only on the model, the samples, the batch size and
+    the device. No samples give no rows. Raises InputError for a sample without a caption and for an
+    image that cannot be decoded, StepError for a model that has diverged.
     """
     clip.model.to(running.device).eval()
     captions = _all_captions(name, shards, samples) if several else _captions(name, samples)
     if not captions:
         return PAIR_RANKS.empty_table()
     preparation = evaluation_preparation(clip.preprocessing)
-    what = f"embedding the pictures of {name}"
+    what = f"embedding the images of {name}"
     batches = decoded(shards, samples, preparation, running, task=what, unit="rows")
     features = (
         image_features(batch, clip, preparation, running.device)
@@ -104,8 +104,8 @@ def ranks(
     """Return the rank of each image among the texts, and of each text among the images.
 
     `owner` is the image of each text, ascending; every image has one or more. A rank counts the
-    wrong ones at least as similar as the right one, which is, for an image, the most similar of its
-    own. Similarities are exact where rows are no longer than 4.
+    wrong ones that are at least as similar as the right one; for an image, that is the most similar
+    of its own texts. Similarities are exact if rows are no longer than 4.
 
     >>> vectors = np.eye(3, dtype=np.float16)
     >>> of_images, of_texts = ranks(vectors, vectors[[0, 0, 2]], np.arange(3))
@@ -114,7 +114,7 @@ def ranks(
     """
     present = np.diff(owner, prepend=-1, append=len(images))
     assert np.all((present >= 0) & (present <= 1) | (len(owner) == 0)), (
-        "owners ascend, none left out"
+        "owners must ascend without gaps"
     )
     place = torch.device("cpu") if device is None else device
     own = _own_similarities(images, texts, owner, block_rows)
@@ -131,7 +131,7 @@ def ranks(
             right = torch.from_numpy(own[columns]).to(place)
             above_image[rows] += (similar >= least[:, None]).sum(dim=1).cpu().numpy()
             above_text[columns] += (similar >= right).sum(dim=0).cpu().numpy()
-    # what was counted of the query's own: the best of its captions, and those that equal it
+    # the query's own were counted too: the best of its captions, and those that equal it
     above_image -= np.bincount(owner[own == best[owner]], minlength=len(images))
     return above_image.astype(np.int32), (above_text - 1).astype(np.int32)
 
@@ -168,7 +168,7 @@ def _captions(name: str, samples: pa.Table) -> list[tuple[str, ...]]:
 def _all_captions(
     name: str, shards: Sequence[tuple[int, Path]], samples: pa.Table
 ) -> list[tuple[str, ...]]:
-    """Return the captions of each sample, which SAMPLES does not keep, from the tars."""
+    """Return the captions of each sample from the tars, as SAMPLES does not keep them."""
     captioning, paths = Captioning("texts"), dict(shards)
     addresses = zip(samples["shard"].to_pylist(), samples["row"].to_pylist(), strict=True)
     captions = []
@@ -189,8 +189,8 @@ def _all_captions(
             captions.append(own)
         if found != len(wanted):
             raise InputError(
-                f"{paths[shard]}: the index has {len(wanted)} samples of it, {found} of them are "
-                "in the file. It was changed after indexing: index it again."
+                f"{paths[shard]}: the index has {len(wanted)} of its samples, but the file has "
+                f"{found} of these. It was changed after indexing: index it again."
             )
     return captions
 
@@ -198,7 +198,7 @@ def _all_captions(
 def _no_caption(name: str, shard: int, row: int) -> InputError:
     return InputError(
         f"{name}: shard {shard}, row {row}: {NO_CAPTION}. Set `captions` of the set to text or "
-        "texts and index it again: indexing then drops samples that have none."
+        "texts and index it again: indexing then drops samples without one."
     )
 
 

@@ -1,9 +1,10 @@
-"""Caption selection: which of a picture's candidate captions a model finds nearest to it.
+"""Measures caption selection: which of an image's candidate captions a model finds nearest.
 
-The form of the ARO benchmark (Yuksekgonul et al., ICLR 2023, https://arxiv.org/abs/2210.01936):
-relation, attribution and order. Every sample brings its candidates, one of them right; SQL makes
-the accuracies, for relation and attribution the mean over the kinds. Where we differ: when the
-right caption ties with another it counts as not chosen; ARO's code takes the first in the list.
+It has the form of the ARO benchmark (Yuksekgonul et al., ICLR 2023,
+https://arxiv.org/abs/2210.01936): relation, attribution and order. Every sample has its candidates,
+one of them right. SQL computes the accuracies, for relation and attribution the mean over the
+kinds. Difference: a right caption that ties with another counts as not chosen; ARO's code takes the
+first in the list.
 """
 
 import json
@@ -31,7 +32,7 @@ SELECTIONS = pa.schema(
         pa.field("kind", pa.string()),  # the relation or pair of attributes; null: the set has none
         pa.field("candidates", pa.int32(), nullable=False),  # how many captions there are
         pa.field("right", pa.int32(), nullable=False),  # the place of the true one among them
-        # the place of the most similar one; ties go to a wrong one, among these to the first
+        # the place of the most similar one; ties go to the first wrong one
         pa.field("chosen", pa.int32(), nullable=False),
         # the cosine of the right one minus the highest of the others; above 0: the right one is
         # chosen
@@ -41,7 +42,7 @@ SELECTIONS = pa.schema(
 
 
 class Candidates(NamedTuple):
-    """What a picture may be captioned, and which of it is true."""
+    """The candidate captions of an image, and which of them is true."""
 
     captions: list[str]
     right: int
@@ -55,13 +56,13 @@ def select_captions(
     samples: pa.Table,
     running: Running,
 ) -> pa.Table:
-    """Return the SELECTIONS of a test set, one row a sample, ordered as `samples` (SAMPLES) is.
+    """Return the SELECTIONS of a test set, one row per sample, ordered as `samples` (SAMPLES) is.
 
-    A sample's JSON holds `captions`, at least two, and may hold `right`, the place of the true one
-    from 0 on (else 0), and `kind`. The rows of a shard depend on the model, this shard,
-    `batch_size` and the device alone: the captions of a batch of pictures are embedded together,
-    each distinct one once, in full batches of the same size. InputError for a sample without
-    candidates and for a picture that cannot be decoded; StepError for a model that has diverged.
+    A sample's JSON has `captions`, at least two, and may have `right`, the place of the true one
+    from 0 on (else 0), and `kind`. The rows of a shard depend only on the model, this shard,
+    `batch_size` and the device: the captions of a batch of images are embedded together, each
+    distinct one once, in full batches of the same size. Raises InputError for a sample without
+    candidates and for an image that cannot be decoded, StepError for a model that has diverged.
     """
     clip.model.to(running.device).eval()
     candidates = _read_candidates(name, samples)
@@ -83,9 +84,9 @@ def choose(
 ) -> tuple[Int64[np.ndarray, " n"], Float32[np.ndarray, " n"]]:
     """Return the chosen place and the margin of each of `n` samples.
 
-    `similarities` are those of the first sample's `counts[0]` candidates, then of the second's;
-    all counts are 2 or more. The right one is chosen only where it is above all others, that is
-    where its margin is above 0; of equal others the first is chosen.
+    `similarities` are those of the first sample's `counts[0]` candidates, then of the second's; all
+    counts are 2 or more. The right one is chosen only if it is above all others, that is, if its
+    margin is above 0; else the first of equal others is chosen.
 
     >>> chosen, margins = choose(np.array([0.5, 0.25, 0.5, 0.5]), np.array([2, 2]), [0, 0])
     >>> chosen.tolist(), margins.tolist()
@@ -105,7 +106,7 @@ def choose(
 
 
 def _read_candidates(name: str, samples: pa.Table) -> list[Candidates]:
-    """Return what each sample's JSON says; InputError for the first that is not as it should be."""
+    """Return each sample's candidates from its JSON; raise InputError for the first invalid one."""
     read = []
     for shard, row, text in zip(
         *(samples[column].to_pylist() for column in ("shard", "row", "metadata")), strict=True
@@ -113,8 +114,8 @@ def _read_candidates(name: str, samples: pa.Table) -> list[Candidates]:
         candidates, fault = _parsed(text)
         if candidates is None:
             raise InputError(
-                f"{name}: shard {shard}, row {row}: {fault}. Captions are selected among those of "
-                "the sample's JSON: `captions`, two texts or more, `right`, the place of the true "
+                f"{name}: shard {shard}, row {row}: {fault}. Caption selection reads the sample's "
+                "JSON: `captions`, two texts or more, `right`, the place of the true "
                 "one from 0 on (0 if missing), and `kind`, a text or null. Write them into the "
                 "shard, or leave this set out of the caption selection."
             )
@@ -123,23 +124,23 @@ def _read_candidates(name: str, samples: pa.Table) -> list[Candidates]:
 
 
 def _parsed(text: str | None) -> tuple[Candidates | None, str]:
-    """Return the candidates of a sample's JSON text, or None and what is wrong with it."""
+    """Return the candidates in a sample's JSON text, or None and what is wrong with it."""
     try:
         fields = json.loads(text or "null")
     except ValueError:
         fields = None
     if not isinstance(fields, dict):
-        return None, "no JSON object"
+        return None, "its JSON is not an object"
     captions = fields.get("captions")
     if not isinstance(captions, list) or not all(map(is_text, captions)):
-        return None, f"`captions` is {_short(captions)}, no list of texts"
+        return None, f"`captions` is {_short(captions)}, not a list of texts"
     if len(captions) < 2:
         return None, f"{len(captions)} candidate captions"
     right, kind = fields.get("right", 0), fields.get("kind")
     if type(right) is not int or not 0 <= right < len(captions):  # True is an int, but no place
-        return None, f"`right` is {_short(right)}, no place among {len(captions)} captions"
+        return None, f"`right` is {_short(right)}, not a place among {len(captions)} captions"
     if kind is not None and not is_text(kind):
-        return None, f"`kind` is {_short(kind)}, no text"
+        return None, f"`kind` is {_short(kind)}, not text"
     return Candidates(captions, right, kind), ""
 
 
@@ -150,7 +151,7 @@ def _short(value: object) -> str:
 def _text_embeddings(
     clip: Clip, captions: Sequence[str], running: Running, place: str
 ) -> Float32[np.ndarray, "m d"]:
-    """Return the unit embedding of each caption; those of equal captions are exactly equal."""
+    """Return the unit embedding of each caption, exactly equal for equal captions."""
     distinct, size = list(dict.fromkeys(captions)), running.batch_size
     batches = [
         caption_features(distinct[at : at + size], clip, batch_size=size, device=running.device)

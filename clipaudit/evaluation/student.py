@@ -1,12 +1,11 @@
-"""Intervals of 95 % of a mean over seeds, which may also vary by image or by record.
+"""Computes 95 % intervals of a mean over seeds, which may also vary by image or by record.
 
-With variance between seeds, another run would draw other seeds, and with images or records others
-could be the sample: both are noise. A bound is as far off as Student's factor of the root of both
-variances, with Satterthwaite's (1946) degrees of freedom: those of the seeds where they are all
-that varies, as many as it takes for the records' own interval where the seeds agree. These degrees
-are estimated, so of few seeds the intervals cover less where both parts mix: 87, 92 and 94 % of
-two, three and five. So a bound is never nearer than the seeds alone would put it; intervals then
-cover 94 % or more.
+Another run would draw other seeds, and other images or records could be the sample: both are noise.
+A bound's distance is Student's factor times the root of both variances, with Satterthwaite's (1946)
+degrees of freedom: those of the seeds if only they vary, and as many as the records' own interval
+takes if the seeds agree. These degrees are estimated, so with few seeds and both kinds of noise,
+intervals cover less: 87, 92 and 94 % with two, three and five seeds. So a bound is never nearer
+than the seeds alone would put it; intervals then cover 94 % or more.
 """
 
 from math import sqrt
@@ -16,12 +15,12 @@ import numpy as np
 from jaxtyping import Float64
 
 CONFIDENCE = 0.95
-DECIMALS = 12  # far past use, and short of the last bits, in which builds of scipy may differ
+DECIMALS = 12  # more than needed, but without the last bits, in which builds of scipy may differ
 NORMAL = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
 
 
 def student_quantile(degrees: float) -> float:
-    """Return the factor of a standard error that gives Student's interval of a mean.
+    """Return the factor of the standard error in Student's interval of a mean.
 
     >>> round(student_quantile(2), 6)
     4.302653
@@ -32,10 +31,10 @@ def student_quantile(degrees: float) -> float:
 
 
 def margin(of_records: float, of_seeds: float, degrees: int) -> float:
-    """Return how far a bound is off its value.
+    """Return the distance of a bound from its value.
 
-    `of_records` is how far it would be off over images or records alone, `of_seeds` the variance of
-    the mean over seeds, with so many degrees of freedom (one fewer than seeds).
+    `of_records` is the distance over images or records alone, `of_seeds` the variance of the mean
+    over seeds, with `degrees` degrees of freedom (one fewer than seeds).
 
     >>> round(margin(0.02, 0.0, 4), 4), round(margin(0.0, 0.01**2, 2), 4)
     (0.02, 0.043)
@@ -55,9 +54,9 @@ def mean_over_seeds(
     """Return the mean over seeds of the mean over the models of each, and its bounds.
 
     `low` and `high` are each model's own bounds, over records. Seeds may test the same records, so
-    they do not average out what these add by chance: over records, a bound is as far off as the
-    models' own are on average. What seeds add comes on top (see `margin`). At least one seed and
-    one model.
+    they do not average out the records' noise: over records, a bound's distance is the average of
+    the models' own. The seeds' noise is added (see `margin`). There is at least one seed and one
+    model.
 
     >>> agreeing = np.array([[0.5], [0.5]])
     >>> mean_over_seeds(agreeing, agreeing - 0.1, agreeing + 0.2)
@@ -75,9 +74,9 @@ def mean_over_seeds(
 
 
 def unseen_share(drawn: int) -> float:
-    """Return the share of a kind of image or record that so many of them miss in 2.5 % of draws.
+    """Return the share of a kind of image or record that `drawn` of them miss in 2.5 % of draws.
 
-    So images that agree are no certainty, and no interval is of zero width.
+    So images that agree are not certain, and no interval has zero width.
 
     >>> round(unseen_share(100), 4)
     0.0362

@@ -1,11 +1,11 @@
-"""The zero-shot suite: one task of the DataComp benchmark, by clip_benchmark's own metrics.
+"""Runs one task of the DataComp benchmark, the zero-shot suite, by clip_benchmark's own metrics.
 
 Gadre et al., NeurIPS 2023 (https://arxiv.org/abs/2304.14108); a task is a local folder in the form
-of CLIP_benchmark's webdatasets, and nothing is downloaded. Prompts, logits, accuracies and recalls
-are computed by clip_benchmark 1.6.2. Where we differ: our reader brings the pictures, so that one
-that cannot be used is refused and that batches do not depend on the number of workers; and
-everything is float32, where DataComp embeds the prompts, and its retrieval sets, in half precision.
-The metrics of WILDS, Dollar Street, GeoDE and WinoGAViL are ours, by DataComp's definitions.
+of CLIP_benchmark's webdatasets, and nothing is downloaded. clip_benchmark 1.6.2 computes prompts,
+logits, accuracies and recalls. Differences: our reader provides the images, so that an unusable one
+is refused and batches do not depend on the number of workers; and everything is float32, while
+DataComp embeds the prompts, and its retrieval sets, in half precision. The metrics of WILDS, Dollar
+Street, GeoDE and WinoGAViL are ours, by DataComp's definitions.
 """
 
 import contextlib
@@ -58,7 +58,7 @@ METRICS = pa.schema(
     ]
 )
 RECALLS_AT = (1, 5, 10)  # DataComp's
-TOP = (1, 5)  # likeliest classes; of fewer classes the first alone
+TOP = (1, 5)  # likeliest classes; with fewer classes, only the first
 CLASSIFICATION_METRICS = (ACCURACY, "acc5", RECALL)
 RETRIEVAL_METRICS = (
     *(f"{side}_retrieval_recall@{k}" for k in RECALLS_AT for side in ("image", "text")),
@@ -69,12 +69,12 @@ _log = logging.getLogger(__name__)
 
 
 def run_task(clip: Clip, task: SuiteTask, folder: Path, running: Running) -> pa.Table:
-    """Return the METRICS of a model on a task, which `available_tasks` has found in `folder`.
+    """Return the METRICS of a model on a task that `available_tasks` found in `folder`.
 
-    The values depend on the model, the folder, the batch size and the device alone. A class that
-    stands twice is two classes, and ties go as torch's argmax and topk go. A diverged model raises
-    StepError; InputError is raised for a folder that lacks a file or a shard, for a sample that
-    lacks a picture, a label or captions, and for a retrieval set of fewer than ten pictures.
+    The values depend only on the model, the folder, the batch size and the device. A repeated class
+    counts as two classes, and torch's argmax and topk decide ties. Raises StepError for a diverged
+    model; InputError for a folder that lacks a file or a shard, for a sample that lacks an image, a
+    label or captions, and for a retrieval set of fewer than ten images.
     """
     assert not task.missing, f"{task.name} is skipped: {task.missing}"
     if task.kind != "associations":
@@ -84,7 +84,7 @@ def run_task(clip: Clip, task: SuiteTask, folder: Path, running: Running) -> pa.
     run = {"classification": _classify, "retrieval": _retrieve, "associations": _associate}[
         task.kind
     ]
-    # clip_benchmark hands this name to torch.autocast, which knows no "cuda:1"
+    # clip_benchmark passes this name to torch.autocast, which does not accept "cuda:1"
     with torch.cuda.device(device) if device.type == "cuda" else contextlib.nullcontext():
         values = run(clip, task, folder, running)
     columns = {
@@ -128,7 +128,7 @@ def _accuracies(
     if task.main == MACRO_F1:
         values[MACRO_F1] = macro_f1(predicted, right)
     if groups is not None:
-        assert task.main is not None, "a task in groups has a metric of the worst one"
+        assert task.main is not None, "a task in groups has a metric of the worst group"
         ranks = min(max(TOP), logits.shape[1]) if task.main == WORST_GROUP_TOP5 else 1
         likeliest = logits.topk(ranks, dim=1).indices
         values[task.main] = worst_group((likeliest == labels[:, None]).any(dim=1).numpy(), groups)
@@ -145,7 +145,7 @@ def _retrieve(clip: Clip, task: SuiteTask, folder: Path, running: Running) -> Ma
     samples, preparation = read_captions(folder), evaluation_preparation(clip.preprocessing)
     if len(samples.targets) < max(RECALLS_AT):
         raise TooSmall(
-            f"{task.title}: {len(samples.targets)} pictures, recall@{max(RECALLS_AT)} needs "
+            f"{task.title}: {len(samples.targets)} images, but recall@{max(RECALLS_AT)} needs "
             f"{max(RECALLS_AT)} or more. Fetch the whole set."
         )
     batches = _Batches(task.name, preparation, samples, list, running)
@@ -159,12 +159,12 @@ def _retrieve(clip: Clip, task: SuiteTask, folder: Path, running: Running) -> Ma
     return {metric: values[metric] for metric in RETRIEVAL_METRICS}
 
 
-# --- what clip_benchmark is given -----------------------------------------------------------------
+# --- inputs of clip_benchmark ---------------------------------------------------------------------
 
 
 @dataclass
 class _Batches:
-    """What clip_benchmark takes for a data loader: pairs of pictures and what is said of them."""
+    """A data loader for clip_benchmark: pairs of images and their targets."""
 
     name: str
     preparation: Preparation
@@ -184,7 +184,7 @@ class _Batches:
 
 @dataclass
 class _Checked:
-    """A model whose embeddings are looked at: clip_benchmark would rank those of a diverged one."""
+    """A model whose embeddings are checked: clip_benchmark would rank those of a diverged one."""
 
     model: Any
     place: str
@@ -201,7 +201,7 @@ class _Checked:
 
 
 class _LogLines(io.TextIOBase):
-    """A stream whose lines go to the log; of a progress bar the last state."""
+    """A stream whose lines go to the log, and only the last state of a progress bar."""
 
     def __init__(self) -> None:
         self._line = ""
@@ -215,14 +215,14 @@ class _LogLines(io.TextIOBase):
 
 @contextlib.contextmanager
 def _logged() -> Iterator[None]:
-    """Send what clip_benchmark prints, its progress bars too, to the log."""
+    """Send clip_benchmark's output, including its progress bars, to the log."""
     lines = _LogLines()
     with (
         contextlib.redirect_stdout(lines),
         contextlib.redirect_stderr(lines),
         warnings.catch_warnings(),
     ):
-        # a class without pictures that was predicted: it has no recall, and takes no part
+        # a class without images that was predicted: it has no recall, and is ignored
         warnings.filterwarnings("ignore", message="y_pred contains classes not in y_true")
         # of its accuracy(): why numpy is pinned below 2.4
         warnings.filterwarnings("ignore", message="Conversion of an array with ndim > 0")

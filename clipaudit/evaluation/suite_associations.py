@@ -1,13 +1,13 @@
-"""WinoGAViL: which of some pictures go with a cue, read from Parquet as Hugging Face gives it.
+"""Evaluates WinoGAViL: which of some images go with a cue, from Hugging Face's Parquet.
 
-Bitton et al., NeurIPS 2022 (https://arxiv.org/abs/2207.12576). As many pictures are chosen as are
-right; a choice is scored by Jaccard's index. The folder holds Parquet files of the test split, such
-as `Dataset.to_parquet` writes, with the columns
+Bitton et al., NeurIPS 2022 (https://arxiv.org/abs/2207.12576). As many images are chosen as are
+right; Jaccard's index scores a choice. The folder has Parquet files of the test split, such as
+`Dataset.to_parquet` writes, with the columns
 
     cue                 a word
-    candidates          names of the pictures
+    candidates          names of the images
     associations        names of the right ones
-    candidate_images    the pictures, each a struct with its file in `bytes`
+    candidate_images    the images, each a struct with its file in `bytes`
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ FETCH = "Fetch the test split of nlphuji/winogavil, and write it by `Dataset.to_
 
 
 class Score(NamedTuple):
-    """Of how many candidates it is chosen, and Jaccard's index of the choice."""
+    """The number of candidates, and Jaccard's index of the choice."""
 
     candidates: int
     jaccard: float
@@ -53,7 +53,7 @@ class Embedder(Protocol):
     """The two towers of a CLIP model."""
 
     def encode_image(self, images: torch.Tensor) -> torch.Tensor:
-        """Embed a batch of pictures."""
+        """Embed a batch of images."""
 
     def encode_text(self, tokens: torch.Tensor) -> torch.Tensor:
         """Embed a batch of texts."""
@@ -62,7 +62,7 @@ class Embedder(Protocol):
 def association_scores(
     folder: Path, model: Embedder, clip: Clip, preparation: Preparation, running: Running
 ) -> list[Score]:
-    """Return the score of each instance, in order; InputError for what is no instance."""
+    """Return the score of each instance, in order; raise InputError for an invalid instance."""
     return [
         Score(
             len(each.right), _jaccard(each.right, _similar(each, model, clip, preparation, running))
@@ -72,7 +72,7 @@ def association_scores(
 
 
 def jaccard_scores(scores: Sequence[Score]) -> Mapping[str, float]:
-    """Return DataComp's means; NaN where there are no instances of so many candidates."""
+    """Return DataComp's means; NaN if no instance has that many candidates."""
     found = np.array([score.jaccard for score in scores])
     sizes = np.array([score.candidates for score in scores])
     return {
@@ -83,7 +83,7 @@ def jaccard_scores(scores: Sequence[Score]) -> Mapping[str, float]:
 
 
 def prompt(cue: str) -> str:
-    """Return what the text encoder is given.
+    """Return the text for the text encoder.
 
     >>> prompt("Astronaut"), prompt("moon")
     ('An astronaut', 'A moon')
@@ -97,7 +97,7 @@ def _mean(values: np.ndarray) -> float:
 
 
 def _jaccard(right: Bool[np.ndarray, " n"], similar: Float32[np.ndarray, " n"]) -> float:
-    """Return Jaccard's index of the right ones and of as many likeliest; of equals the later."""
+    """Return Jaccard's index of the right ones and as many likeliest; ties go to the later one."""
     chosen = np.zeros(len(right), bool)
     chosen[np.argsort(similar, kind="stable")[len(right) - int(right.sum()) :]] = True
     return float((right & chosen).sum() / (right | chosen).sum())
@@ -109,7 +109,7 @@ def _similar(
     try:
         pictures = [preparation.pixels(open_picture(image).rgb) for image in instance.images]
     except Unusable as error:
-        raise InputError(f"{instance.place}: a picture cannot be used: {error}. {FETCH}") from error
+        raise InputError(f"{instance.place}: an image cannot be used: {error}. {FETCH}") from error
     images = preparation.tensor(torch.from_numpy(np.stack(pictures)), running.device)
     tokens = clip.tokenizer([prompt(instance.cue)]).to(running.device)
     with torch.inference_mode():
@@ -144,10 +144,10 @@ def _instance(row: Mapping[str, Any], place: str) -> Instance:
     right = np.isin(names, row["associations"])
     if len(images) != len(names) or not right.any():
         raise InputError(
-            f"{place}: {len(images)} pictures, {len(names)} candidates, {int(right.sum())} of them "
-            f"associations; as many pictures as candidates are needed, and an association. {FETCH}"
+            f"{place}: {len(images)} images, {len(names)} candidates, {int(right.sum())} of them "
+            f"associations; as many images as candidates are needed, and an association. {FETCH}"
         )
     files = [image and image.get("bytes") for image in images]
     if not all(files):
-        raise InputError(f"{place}: a picture without `bytes`. {FETCH}")
+        raise InputError(f"{place}: an image without `bytes`. {FETCH}")
     return Instance(place, str(row["cue"]), files, right)

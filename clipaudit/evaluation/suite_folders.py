@@ -1,12 +1,12 @@
-"""The folder of a suite's task: CLIP_benchmark's webdataset form, read without decoding pictures.
+"""Reads the folder of a suite's task, in CLIP_benchmark's webdataset form, without its images.
 
-    classnames.txt                               one class a line, in label order
-    zeroshot_classification_templates.txt        one prompt a line, {c} for the class
+    classnames.txt                               one class per line, in label order
+    zeroshot_classification_templates.txt        one prompt per line, {c} for the class
     dataset_type.txt                             retrieval; missing: classification
-    test/nshards.txt, test/0.tar, test/1.tar...  samples of a picture and .cls, or .txt
+    test/nshards.txt, test/0.tar, test/1.tar...  samples of an image and .cls, or .txt
 
-A retrieval set has no classes and no prompts; each line of its .txt is a caption. Of sets in groups
-each sample has an .npy, a vector whose first number is its group.
+A retrieval set has no classes and no prompts; each line of its .txt is a caption. In sets with
+groups, each sample has an .npy, a vector whose first number is its group.
 """
 
 import io
@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 
 class TaskSamples(NamedTuple):
-    """The shards of a task and, of each of their samples, its address and label or captions."""
+    """The shards of a task, and the address and label or captions of each of their samples."""
 
     shards: list[tuple[int, Path]]
     addresses: pa.Table  # shard, row: int32, ascending
@@ -42,13 +42,13 @@ class TaskSamples(NamedTuple):
 
 
 def require_kind(task: SuiteTask, folder: Path) -> None:
-    """Raise InputError where the folder holds a set of another kind than the task's."""
+    """Raise InputError if the folder has a set of another kind than the task's."""
     path = folder / KIND_FILE
     kind = _read(path).strip().lower() if path.exists() else "classification"
     if kind != task.kind:
         raise InputError(
-            f"{path}: says {kind!r}, {task.title} is a task of {task.kind}. A missing file means "
-            f"classification. Put the folder of wds/{task.folder} there."
+            f"{path}: says {kind!r}, but {task.title} is a task of {task.kind}. A missing file "
+            f"means classification. Put the folder of wds/{task.folder} there."
         )
 
 
@@ -58,18 +58,18 @@ def read_names(folder: Path) -> list[str]:
 
 
 def read_templates(folder: Path) -> list[str]:
-    """Return the prompts, one or more, in which `{c}` stands for the class."""
+    """Return the prompts, one or more, with `{c}` for the class."""
     path = folder / TEMPLATE_FILE
     templates = [line.strip() for line in _read(path).splitlines()]
     for number, template in enumerate(templates, 1):
         if not _is_template(template):
             raise InputError(
-                f"{path}: line {number} is {template!r}. Write one prompt a line, in which {{c}} "
-                "stands for the class, and no other brace."
+                f"{path}: line {number} is {template!r}. Write one prompt per line, with {{c}} "
+                "for the class, and no other brace."
             )
     if not templates:
         raise InputError(
-            f"{path}: the file is empty. Write one prompt a line, {{c}} for the class."
+            f"{path}: the file is empty. Write one prompt per line, {{c}} for the class."
         )
     return templates
 
@@ -82,23 +82,23 @@ def _is_template(template: str) -> bool:
 
 
 def read_labels(folder: Path, classes: Sequence[str]) -> TaskSamples:
-    """Return the samples with their labels; InputError for one without, or outside of `classes`."""
+    """Return the samples with their labels; raise InputError for one not in `classes`."""
     labels = Captioning("class", classes=tuple(classes))
     return _read_set(folder, lambda raw: _found(labels.label(raw.members), NO_LABEL))
 
 
 def read_groups(folder: Path) -> Int64[np.ndarray, " n"]:
-    """Return the group of each sample; InputError for one without."""
+    """Return the group of each sample; raise InputError for one without."""
     return np.array(_read_set(folder, _group).targets, np.int64)
 
 
 def read_captions(folder: Path) -> TaskSamples:
-    """Return the samples with their captions; InputError for one without."""
+    """Return the samples with their captions; raise InputError for one without."""
     return _read_set(folder, _caption_lines)
 
 
 def _read_set(folder: Path, target: Callable[[RawSample], T]) -> TaskSamples:
-    """Read what is said of every sample, without decoding pictures."""
+    """Return the target of every sample, without decoding images."""
     shards = _shards(folder)
     addresses, targets = [], []
     for number, path in shards:
@@ -124,20 +124,20 @@ def _shards(folder: Path) -> list[tuple[int, Path]]:
     text = _read(path).strip()
     if not text.isdecimal() or int(text) == 0:
         raise InputError(
-            f"{path}: {text[:50]!r} where the number of shards should be. Write how many tars, "
-            "0.tar and on, stand beside it."
+            f"{path}: {text[:50]!r}, expected the number of shards. Write how many tars, 0.tar and "
+            "on, are beside it."
         )
     return [(number, path.parent / f"{number}.tar") for number in range(int(text))]
 
 
 def _group(raw: RawSample) -> int:
-    """Return the group that the first number of a sample's `.npy` says."""
+    """Return the group of a sample, the first number of its `.npy`."""
     stated = _found(raw.members.get("npy"), NO_GROUP)
     try:
         numbers = np.load(io.BytesIO(stated), allow_pickle=False).reshape(-1)
         group = int(numbers[0])
         if group != numbers[0] or group < 0:
-            raise ValueError(f"{numbers[0]} is no number of a group")
+            raise ValueError(f"{numbers[0]} is not the number of a group")
     except (ValueError, EOFError, LookupError, TypeError, OSError) as error:
         raise Unusable(BAD_GROUP, str(error)) from None
     return group

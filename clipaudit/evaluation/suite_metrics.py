@@ -1,4 +1,4 @@
-"""The metrics of DataComp that clip_benchmark lacks: WILDS's and those of the worst group.
+"""Computes the metrics of DataComp that clip_benchmark lacks: WILDS's and the worst group's.
 
 Koh et al., ICML 2021 (https://arxiv.org/abs/2012.07421); Gadre et al., NeurIPS 2023
 (https://arxiv.org/abs/2304.14108), eval_utils.
@@ -12,7 +12,7 @@ Labels = Int64[np.ndarray, " n"]
 
 
 def macro_f1(predicted: Labels, labels: Labels) -> float:
-    """Return the mean F1 score over the classes that occur in `labels`; one at least is there.
+    """Return the mean F1 score over the classes that occur in `labels`, at least one.
 
     >>> macro_f1(np.array([0, 0, 1, 2]), np.array([0, 1, 1, 1]))  # class 2 does not occur
     0.5833333333333333
@@ -21,7 +21,7 @@ def macro_f1(predicted: Labels, labels: Labels) -> float:
 
 
 def worst_group(right: Bool[np.ndarray, " n"], groups: Labels) -> float:
-    """Return the least share of right ones in a group; groups without any do not count.
+    """Return the lowest share of right ones in a group; empty groups do not count.
 
     >>> worst_group(np.array([True, False, True]), np.array([0, 0, 3]))
     0.5

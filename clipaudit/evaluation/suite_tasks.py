@@ -1,10 +1,10 @@
-"""The tasks of the DataComp benchmark: their names, metrics and tracks, and which a folder holds.
+"""Lists the tasks of the DataComp benchmark, with metrics and tracks, and finds them in a folder.
 
 Gadre et al., NeurIPS 2023 (https://arxiv.org/abs/2304.14108); names and main metrics are those of
-mlfoundations/datacomp's tasklist.yml, tracks those of its aggregate_scores.py, "Others" being what
-these leave out. 38 tasks have a main metric and make the average; FairFace and UTKFace have none.
-Where we differ: the retrieval sets are those that CLIP_benchmark publishes as webdatasets; DataComp
-takes them from Hugging Face, by other names.
+mlfoundations/datacomp's tasklist.yml, tracks those of its aggregate_scores.py, and "Others" are the
+tasks that these leave out. 38 tasks have a main metric and form the average; FairFace and UTKFace
+have none. Difference: the retrieval sets are those that CLIP_benchmark publishes as webdatasets;
+DataComp takes them from Hugging Face, under other names.
 """
 
 from collections.abc import Mapping
@@ -19,20 +19,20 @@ Track = Literal["ImageNet", "ImageNet dist. shifts", "VTAB", "Retrieval", "Other
 
 ACCURACY = "acc1"
 RECALL = "mean_per_class_recall"
-RETRIEVAL = "mean_recall@1"  # of pictures and of texts, the mean of the two
+RETRIEVAL = "mean_recall@1"  # of images and of texts, the mean of the two
 MACRO_F1 = "F1-macro_all"  # over the classes that occur
-WORST_GROUP = "acc_wg"  # accuracy in the group of pictures where it is lowest
+WORST_GROUP = "acc_wg"  # accuracy in the group of images with the lowest one
 WORST_REGION = "acc_worst_region"  # the same
 WORST_GROUP_TOP5 = "acc_top5_wg"  # the same of the five likeliest classes
-JACCARD = "jaccard_score_10-12"  # of chosen and right pictures, among ten or more
+JACCARD = "jaccard_score_10-12"  # of chosen and right images, among ten or more
 
 
 @dataclass(frozen=True)
 class SuiteTask:
-    """A task; `name` is DataComp's, `folder` what CLIP_benchmark calls its webdataset if not so.
+    """A task; `name` is DataComp's, `folder` CLIP_benchmark's name of its webdataset if different.
 
-    `missing` says why it cannot be computed here; it is empty where it can be. `main` is the name
-    of the main metric, None where DataComp has none and leaves the task out of the average.
+    `missing` says why it cannot be computed here, and is empty if it can. `main` is the name of the
+    main metric, None if DataComp has none and leaves the task out of the average.
     """
 
     name: str
@@ -45,21 +45,21 @@ class SuiteTask:
 
     @property
     def in_groups(self) -> bool:
-        """Whether its main metric is that of the worst group, the first number in `.npy`."""
+        """Return whether its main metric is the worst group's (the group is first in `.npy`)."""
         return self.main in (WORST_GROUP, WORST_REGION, WORST_GROUP_TOP5)
 
     @property
     def folder(self) -> str:
-        """The folder of CLIP_benchmark's webdataset: wds/<folder>."""
+        """Return the folder of CLIP_benchmark's webdataset: wds/<folder>."""
         return self.other_folder or self.name
 
     def folders(self) -> tuple[str, ...]:
-        """Return the names of folders that may hold it: CLIP_benchmark's, then DataComp's.
+        """Return the folder names that it may have: CLIP_benchmark's, then DataComp's.
 
         >>> SuiteTask("vtab/dtd", "Describable Textures").folders()
         ('vtab/dtd', 'vtab-dtd', 'wds_vtab-dtd', 'wds_vtab-dtd_test')
         """
-        # the two call only CIFAR-10 differently; DataComp has its retrieval sets in no such folders
+        # the two differ only in CIFAR-10; DataComp has no such folders of its retrieval sets
         names = [self.folder] if self.kind == "retrieval" else [self.folder, self.name]
         flat = [name.replace("/", "-") for name in names]
         plain = [each for pair in zip(names, flat, strict=True) for each in pair]
@@ -143,10 +143,10 @@ TASKS = (
 
 
 def available_tasks(root: Path) -> tuple[Mapping[SuiteTask, Path], Mapping[SuiteTask, str]]:
-    """Return the folder of each task that `root` holds, and why each other one is skipped.
+    """Return the folder of each task in `root`, and why each other one is skipped.
 
-    Every one of TASKS is in exactly one of the two, in the order of TASKS. InputError where `root`
-    is no folder, or holds a task twice.
+    Every one of TASKS is in exactly one of the two, in the order of TASKS. Raises InputError if
+    `root` is not a folder, or has a task twice.
     """
     if not root.is_dir():
         raise InputError(
@@ -163,7 +163,7 @@ def available_tasks(root: Path) -> tuple[Mapping[SuiteTask, Path], Mapping[Suite
         elif len(folders) > 1:
             raise InputError(
                 f"{root}: {task.title} is there twice, {' and '.join(map(str, folders))}. "
-                "Take one of them out."
+                "Remove one of them."
             )
         else:
             found[task] = folders[0]
@@ -171,5 +171,5 @@ def available_tasks(root: Path) -> tuple[Mapping[SuiteTask, Path], Mapping[Suite
 
 
 def task_named(name: str) -> SuiteTask:
-    """Return the task of DataComp's name; KeyError for a name that it does not have."""
+    """Return the task with this name of DataComp's; raise KeyError for an unknown name."""
     return {task.name: task for task in TASKS}[name]

@@ -1,1 +1,1 @@
-"""Exports: kept samples in the formats of other tools."""
+"""Exports: writes kept samples in the formats of other tools."""

@@ -1,6 +1,6 @@
-"""A manifest's samples as a Croissant 1.1 data set: Parquet, and what it is and comes from.
+"""Exports a manifest's samples as a Croissant 1.1 data set: Parquet, its description and origin.
 
-    data.parquet      as the format "parquet" has it
+    data.parquet      as in the format "parquet"
     croissant.json    its fields, its SHA-256, and its provenance in terms of PROV-O
 
 mlcroissant reads the records from the folder. The same samples of the same run give the same bytes.
@@ -59,7 +59,7 @@ Node = dict[str, Any]
 
 
 def write_croissant(rows: Rows, folder: Path, *, terms: str | None = None) -> Tally:
-    """Write the Parquet file and its description; `terms` are the licence, a URL or words."""
+    """Write the Parquet file and its description; `terms` are the licence, a URL or text."""
     tally = Tally(write_tables(rows.tables(), rows.schema, folder / DATA))
     records = actions_below(rows.results, rows.store, rows.manifest.pointers)
     described = _dataset(rows, folder / DATA, tally.rows, records, terms or TERMS)
@@ -98,7 +98,7 @@ def _dataset(rows: Rows, data: Path, count: int, records: Mapping[str, Record], 
                 "@type": "cr:RecordSet",
                 "@id": "samples",
                 "name": "samples",
-                "description": "A record a sample, by corpus, shard and row.",
+                "description": "One record per sample, by corpus, shard and row.",
                 "key": [{"@id": f"samples/{name}"} for name in ("corpus", "shard", "row")],
                 "field": [_field(column) for column in rows.schema],
             }
@@ -147,7 +147,7 @@ def _export(rows: Rows, records: Mapping[str, Record]) -> Node:
 
 
 def _step(step: str, code: str, records: Sequence[Record]) -> Node:
-    """Return the executions of a step by one code; settings that differ among them are left out."""
+    """Return the executions of a step with the same code, without settings that differ."""
     settings = [record.ingredients.settings for record in records]
     shared = {
         name: value
@@ -170,7 +170,7 @@ def _step(step: str, code: str, records: Sequence[Record]) -> Node:
 
 
 def _given(records: Mapping[str, Record]) -> list[Node]:
-    """Return the files that no action made: shards, class names, weights."""
+    """Return the files that no action produced: shards, class names, weights."""
     made = {out.pointer.digest for record in records.values() for out in record.outputs.values()}
     files = {
         file.digest: file.path

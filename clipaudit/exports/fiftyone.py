@@ -1,11 +1,11 @@
-"""A manifest's samples as a folder in FiftyOne's own format, written without FiftyOne.
+"""Exports a manifest's samples as a folder in FiftyOne's own format, without using FiftyOne.
 
     metadata.json        the fields of the dataset
-    samples.json         one document a sample
-    data/ab/<uid>.png    the pictures as they stand in the shards, named by uid
+    samples.json         one document per sample
+    data/ab/<uid>.png    the images as in the shards, named by uid
 
 `fiftyone.Dataset.from_dir(folder, dataset_type=fiftyone.types.FiftyOneDataset)` reads it. The same
-samples give the same bytes. Nothing that a tar or a caption says becomes a name of a file.
+samples give the same bytes. No text from a tar or a caption becomes a file name.
 """
 
 import hashlib
@@ -28,8 +28,8 @@ from clipaudit.exports.pictures import (
 from clipaudit.exports.rows import Rows, Tally, meaning
 from clipaudit.plaindata import Row
 
-METADATA = "metadata.json"  # tells a folder of this format from any other
-VERSION = "1.0.0"  # of the format: each later FiftyOne brings it up to its own
+METADATA = "metadata.json"  # marks a folder of this format
+VERSION = "1.0.0"  # of the format: each later FiftyOne upgrades it to its own
 EPOCH = {"$date": "1970-01-01T00:00:00Z"}  # FiftyOne sets its own on loading
 
 _FIELDS = "fiftyone.core.fields."
@@ -44,9 +44,9 @@ _TAKEN = {"id", "filepath", "tags", "metadata", "created_at", "last_modified_at"
 def write_fiftyone(rows: Rows, folder: Path, *, pictures: bool = True) -> Tally:
     """Write the dataset: kept samples tagged `kept`, with `all_rows` also others, `removed`.
 
-    Rows that were dropped before they were samples have no picture and are left out, which a note
-    says. Without `pictures` the paths are the same and nothing lies there. Raise InputError where
-    a shard is no longer as it was indexed, and for a corpus without pictures.
+    Rows that were dropped before they were samples have no image and are left out; a note counts
+    them. Without `pictures` the paths are the same, but the files are not written. Raise InputError
+    if a shard has changed since it was indexed, and for a corpus without images.
     """
     (folder / "data").mkdir(parents=True)
     fields = _value_fields(rows.schema)
@@ -67,7 +67,7 @@ def write_fiftyone(rows: Rows, folder: Path, *, pictures: bool = True) -> Tally:
                 tally.rows += 1
         file.write("\n]}\n")
     if left_out:
-        tally.notes.append(f"{left_out} rows without a usable picture are not among them")
+        tally.notes.append(f"{left_out} rows without a usable image are left out")
     return tally
 
 
@@ -96,7 +96,7 @@ def _document(row: Row, path: str, fields: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _detections(row: Row, place: str) -> dict[str, Any] | None:
-    """Return the spans as FiftyOne's Detections; None where no spotter looked."""
+    """Return the spans as FiftyOne's Detections, or None if no spotter ran."""
     if row["spans"] is None:
         return None
     found = [
@@ -115,9 +115,9 @@ def _detections(row: Row, place: str) -> dict[str, Any] | None:
 
 
 def box(polygon: Sequence[float], width: int, height: int) -> list[float]:
-    """Return left, top, width and height of a polygon, as shares of its picture's sides.
+    """Return left, top, width and height of a polygon, as shares of its image's sides.
 
-    What lies outside the picture is cut off.
+    The part outside the image is cut off.
 
     >>> box([16, 0, 64, 0, 64, 300, 16, 300], 64, 200)
     [0.25, 0.0, 0.75, 1.0]
@@ -129,12 +129,12 @@ def box(polygon: Sequence[float], width: int, height: int) -> list[float]:
 
 
 def _object_id(text: str) -> str:
-    """Return 24 hex digits for a document: what MongoDB takes for an id."""
+    """Return 24 hex digits for a document, which MongoDB accepts as an id."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
 
 def _value_fields(schema: pa.Schema) -> dict[str, str]:
-    """Return the fields of a sample by the column that each is made of."""
+    """Return the fields of a sample by the column that each comes from."""
     return {
         field.name: f"sample_{field.name}" if field.name in _TAKEN else column_name(field.name)
         for field in schema

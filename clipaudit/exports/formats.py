@@ -1,4 +1,4 @@
-"""Exports: the samples that a manifest keeps, in the formats that other tools read."""
+"""Exports the samples that a manifest keeps, in the formats that other tools read."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,7 +26,7 @@ Format = Literal[
     "datacomp", "uids", "parquet", "croissant", "fiftyone", "imagefolder", "hf-parquet"
 ]
 SCORELESS = ("uids", "datacomp")
-MARK = ".clipaudit"  # tells a folder of ours from any other; hidden, so that no reader takes it
+MARK = ".clipaudit"  # marks a folder of ours; hidden, so that readers ignore it
 
 UID_PAIR = np.dtype("u8,u8")  # DataComp's: the high and the low half of a uid
 BUCKET_ROWS = 1 << 22  # uids sorted at once: 64 MB
@@ -46,12 +46,13 @@ def export(
     terms: str | None = None,
     force: bool = False,
 ) -> Tally:
-    """Write the manifest that is `asked` for to `output`, whole or not at all.
+    """Write the manifest `asked` to `output`, whole or not at all.
 
-    All but SCORELESS have scores and URLs. Rows that left (`all_rows`) are of "parquet",
-    "croissant" and "fiftyone", `vectors` of the first two, `pictures` of "fiftyone", the licence's
-    `terms` of "croissant". Raise InputError for an unknown manifest and for an output that is not
-    to be replaced, StoreError for what the store has lost.
+    All formats except SCORELESS have scores and URLs. Removed rows (`all_rows`) are for "parquet",
+    "croissant" and "fiftyone", `vectors` for the first two, `pictures` for "fiftyone", the
+    licence's
+    `terms` for "croissant". Raise InputError for an unknown manifest and for an output that must
+    not be replaced, StoreError for objects that the store has lost.
     """
     from clipaudit.exports.croissant import write_croissant
     from clipaudit.exports.fiftyone import METADATA, write_fiftyone
@@ -85,7 +86,7 @@ def export(
 
 
 def write_uids(rows: Rows, path: Path) -> Tally:
-    """Write the uids of kept samples as text, one a line, in corpus order."""
+    """Write the uids of kept samples as text, one per line, in corpus order."""
     tally = Tally()
     with path.open("w") as file:
         for table in rows.tables():
@@ -97,8 +98,8 @@ def write_uids(rows: Rows, path: Path) -> Tally:
 def write_datacomp(rows: Rows, path: Path) -> Tally:
     """Write the uids of kept samples as DataComp's resharder reads them: sorted, each once.
 
-    A .npy of the dtype "u8,u8", high half first. Uids are spread over files by their first bits
-    and sorted a file at a time. A note says how many rows share a uid with an earlier one.
+    The output is a .npy of the dtype "u8,u8", high half first. Uids are spread over files by their
+    first bits and sorted one file at a time. A note says how many rows repeat an earlier uid.
     """
     bits = min(MAX_BUCKET_BITS, (rows.most() // BUCKET_ROWS).bit_length())
     buckets = [path.with_name(f"uids{number}") for number in range(1 << bits)]
@@ -119,7 +120,7 @@ def write_datacomp(rows: Rows, path: Path) -> Tally:
         file.seek(0)
         assert _npy_header(file, tally.rows) == start, "NumPy leaves room for any number of rows"
     if kept > tally.rows:
-        tally.notes.append(f"{kept - tally.rows} of {kept} kept samples repeat a uid: it is a set")
+        tally.notes.append(f"{kept - tally.rows} of {kept} kept samples repeat a uid, left out")
     return tally
 
 
@@ -150,24 +151,24 @@ def _sorted_set(pairs: UInt64[np.ndarray, "n 2"]) -> UInt64[np.ndarray, "m 2"]:
 
 
 def _npy_header(file: BinaryIO, rows: int) -> int:
-    """Write a header of .npy; return where it ends."""
+    """Write a .npy header; return where it ends."""
     fields = {"descr": UID_PAIR.descr, "fortran_order": False, "shape": (rows,)}
     np.lib.format.write_array_header_1_0(file, fields)  # type: ignore[no-untyped-call]
     return file.tell()
 
 
 def score_tables(results: Path, store: Store, corpora: Sequence[str]) -> list[ScoreTable]:
-    """Return where the scores of some corpora's samples lie; an audit that did not run has none.
+    """Return the tables of some corpora's scores; an audit that did not run has none.
 
-    By audit, stage, then encoder; no two scores share a name. StoreError where an object that a
-    pointer names is missing or altered.
+    They are ordered by audit, stage, then encoder; no two scores share a name. Raise StoreError if
+    an object that a pointer names is missing or altered.
     """
     parts = audit_parts(path.stem for path in (results / "tables").glob("*.json"))
     return _distinct([table for part in parts for table in part.scores(results, store, corpora)])
 
 
 def _distinct(tables: Sequence[ScoreTable]) -> list[ScoreTable]:
-    """Leave out tables without files; number names that two encoders would share."""
+    """Return the tables that have files; number names that two encoders would share."""
     taken: set[str] = set()
     kept = []
     for table in tables:
@@ -185,7 +186,7 @@ def vector_columns(
 ) -> list[VectorColumn]:
     """Return a column for each encoder that embedded some of the corpora, by the encoder's name.
 
-    None shares its name with a column of `scores`. StoreError as for `score_tables`.
+    No name is that of a column of `scores`. Raise StoreError as for `score_tables`.
     """
     taken = {score.name for table in scores for score in table.scores}
     columns = []

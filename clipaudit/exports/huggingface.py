@@ -1,9 +1,9 @@
-"""Kept samples with their images as Hugging Face's `datasets` loads them.
+"""Exports kept samples with their images in the formats of Hugging Face's `datasets`.
 
     imagefolder     metadata.jsonl: file_name, text and scores; data/ab/<uid>.png
     hf-parquet      data/train-00000-of-00002.parquet: image {bytes, path}, text and scores
 
-Nothing that a tar or a caption says becomes a name of a file.
+No text from a tar or a caption becomes a file name.
 """
 
 import json
@@ -26,7 +26,7 @@ from clipaudit.plaindata import Row
 
 FILE_BYTES = 500_000_000  # of images in a Parquet file, as `datasets` writes them
 GROUP_BYTES = 50_000_000  # of images held, and in a row group
-GROUP_ROWS = 100  # the most of a row group: a reader of one image decodes few others
+GROUP_ROWS = 100  # at most, of a row group: a reader of one image decodes few others
 
 _IMAGE = pa.struct([pa.field("bytes", pa.binary()), pa.field("path", pa.string())])
 _DTYPES = {
@@ -37,10 +37,9 @@ _DTYPES = {
 
 
 def write_imagefolder(rows: Rows, folder: Path) -> Tally:
-    """Write the images, and `metadata.jsonl` with a line a sample, for the loader `imagefolder`.
+    """Write the images, and `metadata.jsonl` with one line per sample, for `imagefolder`.
 
-    Raise InputError where a shard is no longer as it was indexed, and for a corpus without
-    pictures.
+    Raise InputError if a shard has changed since it was indexed, and for a corpus without images.
     """
     tally = Tally()
     with (folder / "metadata.jsonl").open("w") as file:
@@ -54,9 +53,9 @@ def write_imagefolder(rows: Rows, folder: Path) -> Tally:
 def write_hf_parquet(
     rows: Rows, folder: Path, *, file_bytes: int = FILE_BYTES, group_rows: int = GROUP_ROWS
 ) -> Tally:
-    """Write Parquet files with the images in them.
+    """Write Parquet files that contain the images.
 
-    A file ends with the row group by which its images reach `file_bytes`. Raise InputError as
+    A file ends with the row group in which its images reach `file_bytes`. Raise InputError as
     `write_imagefolder` does.
     """
     schema = _schema(rows)
@@ -80,7 +79,7 @@ def write_hf_parquet(
 
 def _noted(tally: Tally) -> Tally:
     if not tally.rows:
-        tally.notes.append("no sample is kept: `datasets` refuses to load a data set without rows")
+        tally.notes.append("no sample is kept; `datasets` does not load a data set without rows")
     return tally
 
 
@@ -107,7 +106,7 @@ def _groups(rows: Rows, most: int) -> Iterator[tuple[list[Row], int]]:
 
 
 def _values(rows: Rows, row: Row) -> Row:
-    """Return what both forms say of a sample beside its image."""
+    """Return the values that both formats have besides a sample's image."""
     return {_name(column): row[column] for column in rows.schema.names}
 
 
@@ -116,7 +115,7 @@ def _name(column: str) -> str:
 
 
 def _schema(rows: Rows) -> pa.Schema:
-    """Return the columns, and in the metadata the features that `datasets` makes of them."""
+    """Return the columns, with the features of `datasets` in the metadata."""
     columns = [
         pa.field(_name(each.name), each.type, metadata=each.metadata) for each in rows.schema
     ]

@@ -1,4 +1,4 @@
-"""The pictures of a manifest's rows, read from their shards, and files of them named by uid."""
+"""Reads the images of a manifest's rows from their shards, and writes them under their uids."""
 
 import hashlib
 from collections.abc import Iterator
@@ -18,21 +18,21 @@ _ROWS_AT_ONCE = 1024  # of a table that become Python objects: memory, never res
 
 
 def with_picture(rows: Rows, part: ManifestPart, table: pa.Table) -> pa.Table:
-    """Return the rows that are samples; raise InputError where the corpus has no pictures.
+    """Return the rows that are samples; raise InputError if the corpus has no images.
 
     `table` has the PICTURE_COLUMNS.
     """
     usable = table.filter(table["uid"].is_valid())
     if usable["image_format"].null_count:
         raise InputError(
-            f"{rows.manifest.name}: {part.corpus} has no pictures, which this format is made of. "
+            f"{rows.manifest.name}: {part.corpus} has no images, which this format needs. "
             "Export it as parquet, croissant, uids or datacomp."
         )
     return usable
 
 
 def plain_rows(table: pa.Table) -> Iterator[Row]:
-    """Yield rows as dictionaries, of which few are held."""
+    """Yield rows as dictionaries, holding few at a time."""
     for batch in table.to_batches(max_chunksize=_ROWS_AT_ONCE):
         yield from batch.to_pylist()
 
@@ -40,7 +40,7 @@ def plain_rows(table: pa.Table) -> Iterator[Row]:
 def images_of(rows: Rows, part: ManifestPart, table: pa.Table) -> Iterator[bytes]:
     """Yield the image files of all rows in order; each tar is read once, forward.
 
-    Raise InputError where a shard is no longer as it was indexed.
+    Raise InputError if a shard has changed since it was indexed.
     """
     wanted: dict[int, list[int]] = {}
     for shard, row in zip(table["shard"].to_pylist(), table["row"].to_pylist(), strict=True):
@@ -58,15 +58,15 @@ def images_of(rows: Rows, part: ManifestPart, table: pa.Table) -> Iterator[bytes
             yield image
         if found < len(numbers):
             raise InputError(
-                f"{path}: row {numbers[found]} has no picture, though its index says so. "
+                f"{path}: row {numbers[found]} has no image, but its index says that it has. "
                 "Run the workflow again from the index of this shard."
             )
 
 
 def write_picture(folder: Path, row: Row, image: bytes) -> str:
-    """Write a picture under its uid, and return its path below `folder`.
+    """Write an image under its uid, and return its path below `folder`.
 
-    Another picture of the same uid has its own SHA-256 in its name, too.
+    Another image of the same uid also has its SHA-256 in its name.
     """
     name = picture_path(row)
     if (folder / name).exists() and (folder / name).read_bytes() != image:
@@ -79,7 +79,7 @@ def write_picture(folder: Path, row: Row, image: bytes) -> str:
 
 
 def picture_path(row: Row, more: str = "") -> str:
-    """Return where the picture of a row lies below its folder; `more` follows the uid.
+    """Return the path of a row's image below its folder; `more` follows the uid.
 
     >>> picture_path({"uid": "ab12", "image_format": "jpeg"}, "-cd")
     'data/ab/ab12-cd.jpg'

@@ -1,7 +1,7 @@
-"""The rows of a manifest with what a run says of them, a table for each part.
+"""Reads the rows of a manifest with what a run knows of them, one table per part.
 
-A manifest is named `corpus/name` as below results/manifests, by the name of a sealed one, or by
-that one's digest.
+A manifest is named as `corpus/name`, as below results/manifests, or by the name or the digest of a
+sealed one.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ _SAMPLE_FIELDS = [
     pa.field("corpus", pa.string(), nullable=False),
     pa.field("shard", pa.int32(), nullable=False),
     pa.field("row", pa.int32(), nullable=False),
-    pa.field("shard_file", pa.string()),  # as it was indexed; null: no record of that
+    pa.field("shard_file", pa.string()),  # as it was indexed; null: not recorded
     pa.field("uid", pa.string()),  # null: the row never was a sample
     pa.field("key", pa.string(), nullable=False),
     pa.field("caption", pa.string()),
@@ -42,7 +42,7 @@ _REASON_FIELDS = [each for each in MANIFEST if each.name not in ("shard", "row")
 
 @dataclass
 class Tally:
-    """What was written: how many rows, and what a reader should know besides."""
+    """What was written: the number of rows, and notes for the reader."""
 
     rows: int = 0
     notes: list[str] = field(default_factory=list)
@@ -50,7 +50,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class ManifestPart:
-    """One part of a manifest: whose rows it speaks of, and its object."""
+    """One part of a manifest: the corpus and part of its rows, and its object."""
 
     corpus: str
     part: str
@@ -59,7 +59,7 @@ class ManifestPart:
 
 @dataclass(frozen=True)
 class Manifest:
-    """A manifest by its parts, in corpus order; `name` as the run has it.
+    """A manifest by its parts, in corpus order; `name` as in the run.
 
     `pointers` are those of the parts, or that of the sealed manifest.
     """
@@ -70,21 +70,21 @@ class Manifest:
 
     @property
     def corpora(self) -> list[str]:
-        """The corpora that it speaks of, each once, in order."""
+        """Return the corpora of its rows, each once, in order."""
         return list(dict.fromkeys(part.corpus for part in self.parts))
 
 
 def meaning(column: pa.Field) -> str | None:
-    """Return what a column means, as its metadata say it."""
+    """Return the meaning of a column, from its metadata."""
     said = (column.metadata or {}).get(b"meaning")
     return said.decode() if said is not None else None
 
 
 def find_manifest(results: Path, store: Store, asked: str) -> Manifest:
-    """Return the manifest of this name or digest, of which the first digits suffice.
+    """Return the manifest of this name or digest; the first digits of a digest suffice.
 
-    Raise InputError, with the nearest names, where the results have none, and where the digits
-    begin several.
+    Raise InputError, with the nearest names, if the results have none, and if several digests begin
+    with the digits.
     """
     folders = {
         f"{path.parent.name}/{path.name}": path
@@ -97,7 +97,7 @@ def find_manifest(results: Path, store: Store, asked: str) -> Manifest:
         paths = sorted(folders[asked].glob("*.json"))
         if not paths:
             raise InputError(
-                f"{folders[asked]}: has no part yet. Run `clipaudit run SETTINGS all_tables`."
+                f"{folders[asked]}: has no parts yet. Run `clipaudit run SETTINGS all_tables`."
             )
         parts = [ManifestPart(corpus, path.stem, Pointer.read(path).digest) for path in paths]
         return Manifest(asked, parts, paths)
@@ -123,18 +123,18 @@ def _sealed_name(sealed: Mapping[str, Path], digits: str) -> str | None:
         if digest.startswith(digits):
             found.setdefault(digest, name)
     if len(found) > 1:
-        raise InputError(f"{digits}: {len(found)} sealed manifests begin so. Give more digits.")
+        raise InputError(f"{digits}: begins {len(found)} sealed manifests. Give more digits.")
     return next(iter(found.values()), None)
 
 
 def _sealed_parts(results: Path, store: Store, sealed: Path) -> list[ManifestPart]:
-    """Return what was sealed, of the record: a sealed bitmap does not tell why a row left."""
+    """Return the sealed parts from the record: a bitmap lacks the reasons."""
     record = read_record(store, placement(results, sealed).action)
     control = record.ingredients.settings.get("control")
     if control is not None:
         raise InputError(
             f"{sealed.stem}: a control, whose samples ({control}) are not those of the corpus. "
-            "Write its shards by `clipaudit stream`, or export the set that it is a control of."
+            "Write its shards by `clipaudit stream`, or export the set that it controls for."
         )
     return [
         ManifestPart(file.labels["corpus"], file.labels["part"], file.digest)
@@ -144,10 +144,10 @@ def _sealed_parts(results: Path, store: Store, sealed: Path) -> list[ManifestPar
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a manifest with what the run says of them, a table for each part.
+    """The rows of a manifest with what the run knows of them, one table per part.
 
-    Those that it keeps, or with `all_rows` all rows of the tars and why those others left. `urls`
-    adds the URL that a sample's JSON states.
+    These are the kept rows, or with `all_rows` all rows of the tars and why others were removed.
+    `urls` adds the URL that a sample's JSON states.
     """
 
     results: Path
@@ -160,7 +160,7 @@ class Rows:
 
     @property
     def schema(self) -> pa.Schema:
-        """The columns of `tables`: a sample, why it left if all rows are read, scores, vectors."""
+        """Return the columns of `tables`: sample, removal reason (`all_rows`), scores, vectors."""
         urls = [_URL_FIELD] if self.urls else []
         reasons = _REASON_FIELDS if self.all_rows else []
         columns = [
@@ -174,15 +174,15 @@ class Rows:
         return pa.schema(fields, metadata=metadata)
 
     def most(self) -> int:
-        """Return a bound of the rows: as many as the samples of the manifest's parts."""
+        """Return an upper bound of the rows: the number of samples in the manifest's parts."""
         paths = (self._path("samples", part) for part in self.manifest.parts)
         return sum(Pointer.read(path).rows for path in paths)
 
     def tables(self, *more: str) -> Iterator[pa.Table]:
-        """Yield the rows in corpus order, a part at a time, with vectors fewer rows.
+        """Yield the rows in corpus order, one part at a time, or with vectors fewer rows.
 
-        `more` are columns of SAMPLES that follow the others, or "spans". Raise StoreError where
-        the manifest speaks of a sample that the run does not have.
+        `more` are columns of SAMPLES that follow the others, or "spans". Raise StoreError if the
+        manifest has a sample that the run does not have.
         """
         with duckdb.connect() as connection:
             for part in self.manifest.parts:
@@ -211,13 +211,13 @@ class Rows:
         return dict(zip(made_of.settings.get("shards", ()), paths, strict=False))
 
     def _finished(self, part: ManifestPart, table: pa.Table) -> pa.Table:
-        """Put the shards' paths in; a kept row that is no sample of the run is refused."""
+        """Add the shards' paths; raise StoreError for a kept row that the run does not have."""
         lost = table.filter(table["lost"])
         if len(lost):
             shard, row = lost["shard"][0].as_py(), lost["row"][0].as_py()
             raise StoreError(
                 f"{self.manifest.name}: has row {row} of shard {shard}, which "
-                f"{self.results / 'samples' / part.corpus} has not: they are of two runs. "
+                f"{self.results / 'samples' / part.corpus} lacks: they come from two runs. "
                 "Run `clipaudit run all_tables` again."
             )
         files = self.shard_files(part)
@@ -259,7 +259,7 @@ class Rows:
         )
 
     def _score_columns(self, part: ManifestPart, joins: list[str]) -> Iterator[str]:
-        """Yield the scores' columns; what they are joined from is added to `joins`."""
+        """Yield the scores' columns, and add the tables to join to `joins`."""
         shards = self.shard_digests(part) if self.scores else {}
         for number, table in enumerate(self.scores):
             paths = table.files.get(part.corpus)

@@ -1,9 +1,9 @@
-"""Kept samples as whole new shards, and manifests of a run opened as sealed ones.
+"""Exports kept samples as whole new shards, and opens manifests of a run as sealed ones.
 
     00000.tar ...    the samples in the manifest's order, each named <shard>-<row> of its source
     sizes.json       samples of each shard, which open_clip reads
 
-Names that stand in a tar repeat from shard to shard and may be anything: none of them is kept.
+Names in a tar repeat from shard to shard and may be anything, so they are not kept.
 """
 
 import fcntl
@@ -40,10 +40,10 @@ def write_shards(
     """Write all kept samples as shards of `samples` each; return how many there are.
 
     A shard is written whole or not at all, `sizes.json` last. A folder with shards of the same
-    manifest and size is completed: whole shards stay, missing ones are written. With `force` all
-    are written anew, and the folder is replaced at the end. Each sample has the caption that
-    `clipaudit stream` gives it. Raise InputError for a folder that holds anything else or that
-    another command writes, and where a shard is no longer as it was indexed.
+    manifest and size is completed: whole shards stay, missing ones are written. With `force`, all
+    are rewritten, and the folder is replaced at the end. Each sample has the caption that
+    `clipaudit stream` gives it. Raise InputError for a folder that contains anything else or that
+    another command is writing, and if a shard has changed since it was indexed.
     """
     with sealed.path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
@@ -60,33 +60,33 @@ def write_shards(
 
 @contextmanager
 def _continued(folder: Path, holds: str) -> Iterator[None]:
-    """Keep a folder, new or of an earlier command, for shards as `holds` says; see `write_shards`.
+    """Hold a folder, new or of an earlier command, for the shards that `holds` names.
 
-    What a killed command left of its last shard is removed.
+    The remains of a killed command's last shard are removed. See `write_shards`.
     """
     try:
         folder.mkdir(exist_ok=True)
         if not (folder / MARK).is_file() and any(folder.iterdir()):
             raise InputError(
-                f"{folder}: holds files that `clipaudit stream` did not write. Name another folder."
+                f"{folder}: has files that `clipaudit stream` did not write. Name another folder."
             )
         mark = (folder / MARK).open("a+")
     except OSError as error:
         raise InputError(
-            f"{folder}: cannot be written ({error.strerror}). Name a folder of yours."
+            f"{folder}: cannot be written ({error.strerror}). Name a folder that is yours."
         ) from error
     with mark:
         try:
             fcntl.flock(mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise InputError(
-                f"{folder}: another command writes it. Wait for it, or name another folder."
+                f"{folder}: another command is writing it. Wait for it, or name another folder."
             ) from error
         mark.seek(0)
         found = mark.read().strip()
         if found not in ("", holds):
             raise InputError(
-                f"{folder}: holds {plain(found)[:200]}; asked are {holds}. "
+                f"{folder}: contains {plain(found)[:200]}, requested are {holds}. "
                 "Name another folder, or replace this one by --force."
             )
         if not found:
@@ -98,7 +98,7 @@ def _continued(folder: Path, holds: str) -> Iterator[None]:
 
 
 def _complete(sealed: Sealed, files: FileDigests, folder: Path, samples: int) -> int:
-    """Write the shards that a folder lacks, then the sizes of all; return how many there are."""
+    """Write the shards that a folder lacks, then the sizes of all; return the number of shards."""
     starts = range(0, sealed.kept, samples)
     sizes = {_name(n): min(samples, sealed.kept - start) for n, start in enumerate(starts)}
     missing = [number for number, name in enumerate(sizes) if not (folder / name).exists()]
@@ -134,10 +134,10 @@ def _samples(
 
 @contextmanager
 def opened(results: Path, store: Store, asked: str) -> Iterator[Sealed]:
-    """Give the manifest of a name or digest as a sealed one; one that is not sealed is, meanwhile.
+    """Open the manifest of a name or digest as a sealed one, sealing it temporarily if needed.
 
-    By a full digest nothing of the results is read. Raise InputError as `find_manifest`, and for
-    a corpus without tars.
+    With a full digest, the results are not read. Raise InputError as `find_manifest`, and for a
+    corpus without tars.
     """
     if re.fullmatch("[0-9a-f]{64}", asked):
         yield Sealed(store.path(asked))
@@ -154,7 +154,7 @@ def opened(results: Path, store: Store, asked: str) -> Iterator[Sealed]:
 
 
 def _sealed(results: Path, store: Store, manifest: Manifest) -> bytes:
-    """Return what the rule `seal` would make of a manifest of one corpus."""
+    """Return a manifest of one corpus as the rule `seal` would write it."""
     (corpus,) = manifest.corpora
     shards: dict[int, tuple[str, int]] = {}
     for pointer in sorted((results / "shards" / corpus).glob("*.json")):
@@ -163,7 +163,7 @@ def _sealed(results: Path, store: Store, manifest: Manifest) -> bytes:
     if list(shards) != list(range(len(shards))):
         raise InputError(
             f"{results / 'shards' / corpus}: has {len(shards)} shards, numbered up to "
-            f"{max(shards)}: the index is not whole. Run `clipaudit run all_tables` again."
+            f"{max(shards)}: the index is incomplete. Run `clipaudit run all_tables` again."
         )
     digests = [digest for digest, _ in shards.values()]
     counts = {number: rows for number, (_, rows) in shards.items()}
@@ -176,14 +176,14 @@ def _sealed(results: Path, store: Store, manifest: Manifest) -> bytes:
 
 
 def _captioning(results: Path, store: Store, manifest: Manifest) -> Captioning:
-    """Return how the captions of a corpus are read, as its index was told."""
+    """Return how to read the captions of a corpus, as its index did."""
     part = manifest.parts[0]
     samples = results / "samples" / part.corpus / f"{part.part}.json"
     made_of = read_record(store, placement(results, samples).action).ingredients
     if "tars" not in made_of.inputs or "captioning" not in made_of.settings:
         raise InputError(
-            f"{manifest.name}: {part.corpus} was not indexed from tars, of which shards are made. "
-            "Export it by `clipaudit export`."
+            f"{manifest.name}: {part.corpus} was not indexed from tars, which shards are made "
+            "from. Export it by `clipaudit export`."
         )
     asked = CaptionSettings(**made_of.settings["captioning"])
     files = FileDigests(store.root / "files")

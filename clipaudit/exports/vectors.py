@@ -1,4 +1,4 @@
-"""Columns of embeddings: a vector of float32 for each sample that an encoder embedded."""
+"""Makes columns of embeddings: a float32 vector for each sample that an encoder embedded."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from clipaudit.corpora.addresses import sample_addresses
 from clipaudit.corpora.vectors import embedding_array
 from clipaudit.store.parquet import read_range
 
-ROWS_AT_ONCE = 8192  # whose vectors are held, and of a row group: 32 MB at 1,024 dimensions
+ROWS_AT_ONCE = 8192  # held with vectors, and per row group: 32 MB at 1,024 dimensions
 
 
 @dataclass(frozen=True)
 class VectorColumn:
-    """The embeddings of one encoder: the column, and by corpus stored files with their shards."""
+    """The embeddings of one encoder: the column, and by corpus the files with their shards."""
 
     field: pa.Field
     files: Mapping[str, Sequence[tuple[Path, range]]]
@@ -27,7 +27,7 @@ class VectorColumn:
     def described(
         cls, name: str, encoder: str, files: Mapping[str, Sequence[Path]]
     ) -> "VectorColumn":
-        """Return the column of this name; its length is that of the stored vectors."""
+        """Return the column of this name, with the length of the stored vectors."""
         first = next(paths[0] for paths in files.values())
         length = pq.read_schema(first).field("embedding").type.byte_width // 2
         meaning = f"embedding of the image by encoder {encoder}, of unit length"
@@ -38,7 +38,7 @@ class VectorColumn:
         return cls(field, ranges)
 
     def of(self, corpus: str, rows: pa.Table) -> pa.Array:
-        """Return the vectors of a corpus's rows, ordered by (shard, row); null for one without."""
+        """Return the vectors of a corpus's rows, ordered by (shard, row); null if missing."""
         length = self.field.type.list_size
         vectors: Float32[np.ndarray, "n d"] = np.zeros((len(rows), length), np.float32)
         known: Bool[np.ndarray, " n"] = np.zeros(len(rows), bool)

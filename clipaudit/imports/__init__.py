@@ -1,1 +1,1 @@
-"""Imports: data of other tools, checked and described as blocks of the settings."""
+"""Imports: checks data of other tools and describes it as blocks of the settings."""

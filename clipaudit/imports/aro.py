@@ -1,9 +1,9 @@
-"""ARO's test cases as a corpus for caption selection: images beside their candidate captions.
+"""Imports ARO's test cases as a corpus for caption selection: images with candidate captions.
 
-Yuksekgonul et al., ICLR 2023: https://arxiv.org/abs/2210.01936. What is read, cropped and counted
-is that of https://github.com/mertyg/vision-language-models-are-bows: `dataset_zoo/aro_datasets.py`,
-and for SYMMETRIC the notebook "Replicate ARO! VG-Relation, VG-Attribution". ARO publishes no file
-of its order cases, which it shuffles anew each time: dump `COCO_Order(...).test_cases` once.
+Yuksekgonul et al., ICLR 2023: https://arxiv.org/abs/2210.01936. Reading, cropping and counting
+follow https://github.com/mertyg/vision-language-models-are-bows: `dataset_zoo/aro_datasets.py`, and
+for SYMMETRIC the notebook "Replicate ARO! VG-Relation, VG-Attribution". ARO publishes no file of
+its order cases, which it reshuffles each time: dump `COCO_Order(...).test_cases` once.
 """
 
 import json
@@ -26,7 +26,7 @@ from clipaudit.store.outputs import replaced
 RELATION, ATTRIBUTION, ORDER = "relation_name", "attributes", "caption_options"
 CASES_PER_SHARD = 1000
 LEAST_OF_ATTRIBUTES = 25  # cases of a pair of attributes; upstream leaves rarer pairs out
-SYMMETRIC = frozenset(  # relations whose false caption may be true as well; upstream's list
+SYMMETRIC = frozenset(  # relations whose false caption may also be true; upstream's list
     """
 adjusting;attached to;between;bigger than;biting;boarding;brushing;chewing;cleaning;climbing;
 close to;coming from;coming out of;contain;crossing;dragging;draped over;drinking;drinking from;
@@ -54,7 +54,7 @@ wrapped in;by;of;near;next to;with;beside;on the side of;around
 
 @dataclass(frozen=True)
 class Case:
-    """An image, cropped to a box of left, top, right and bottom, and its candidate captions."""
+    """An image, its crop box (left, top, right, bottom), and its candidate captions."""
 
     image: str
     box: tuple[int, int, int, int] | None
@@ -67,10 +67,10 @@ def import_aro(folder: Path, name: str, *, annotations: Path, shards: Path) -> I
     """Write ARO's cases as tars into `shards` and return the block of corpus `name`.
 
     `annotations` is `visual_genome_relation.json`, `visual_genome_attribution.json` or the dumped
-    order cases; `folder` has the images that it names. As upstream does, relations of SYMMETRIC and
-    pairs of attributes with fewer than LEAST_OF_ATTRIBUTES cases are left out, the false caption
-    comes first, and images are cropped to the box, losslessly. Raise InputError for a file of
-    another form, an image that is missing or cannot be decoded, and where no case is left.
+    order cases; `folder` has the images that it names. As upstream does, this leaves out relations
+    of SYMMETRIC and pairs of attributes with fewer than LEAST_OF_ATTRIBUTES cases, puts the false
+    caption first, and crops images to the box, losslessly. Raise InputError for a file of another
+    form, for an image that is missing or cannot be decoded, and if no case is left.
     """
     form, cases = _read_cases(annotations)
     kept = _compared(form, cases)
@@ -105,7 +105,7 @@ def import_aro(folder: Path, name: str, *, annotations: Path, shards: Path) -> I
 
 
 def _compared(form: str, cases: list[Case]) -> list[Case]:
-    """Return the cases that upstream's accuracies are of."""
+    """Return the cases that upstream's accuracies count."""
     if form == RELATION:
         return [case for case in cases if case.kind not in SYMMETRIC]
     counts = Counter(case.kind for case in cases)
@@ -114,7 +114,7 @@ def _compared(form: str, cases: list[Case]) -> list[Case]:
 
 
 def _read_cases(path: Path) -> tuple[str, list[Case]]:
-    """Return the form of a file, by a field that its first case has, and its cases."""
+    """Return the form of a file, from a field of its first case, and its cases."""
     try:
         records = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
@@ -175,7 +175,7 @@ def _malformed(fields: dict[str, Any], name: str, place: str, what: str) -> Inpu
 
 
 def _image(folder: Path, case: Case) -> tuple[str, bytes]:
-    """Return the extension and the bytes of a case's image; those of a whole image stay."""
+    """Return the extension and the bytes of a case's image; a whole image keeps its own."""
     path = folder / case.image
     if not lies_within(path, folder.resolve()) or not path.is_file():
         raise InputError(

@@ -1,6 +1,6 @@
-"""What `clipaudit audit` is asked about: shards and folders as corpora, and settings to audit them.
+"""Turns the arguments of `clipaudit audit` into corpora, and writes settings to audit them.
 
-All of it is read where it lies; of a folder of images, lists are written (`image_folder`).
+All data are read in place; for a folder of images, lists are written (`image_folder`).
 """
 
 import hashlib
@@ -33,9 +33,9 @@ from clipaudit.store.store import Store
 TRAIN = "train"
 _MAY_LACK = {"may_lack_captions": True}  # audits of images need none
 LOOKED_AT = 20  # samples of the first shard, for captions
-# Each part of a corpus is a job of every step: no more than PARTS, and of more than FEW shards none
-# that is smaller than SMALL. Not by cores, and doubling: a tar more or another machine seldom cuts
-# parts anew.
+# Each part of a corpus is a job of every step. There are at most PARTS, and with more than FEW
+# shards no part is smaller than SMALL. The number does not depend on cores, and it doubles, so one
+# more tar or another machine rarely changes the parts.
 PARTS, FEW = 200, 8
 SMALL = 32 * 10**6  # bytes
 
@@ -52,10 +52,10 @@ def find_corpora(
     """Return the sections of the training corpus and of each test set, by name; paths are absolute.
 
     `data` are tars and Parquet files, patterns and URLs of these, folders of them, and folders of
-    images, whose lists are written below the folder `to`; each of `against` is one test set,
-    named after it. `caption` is the field of the captions, if it is named; `settings` are those of
-    the last time; `say` takes what there is to say of a folder. InputError for what is none of
-    these, for what is not there, and for a folder that holds `to`.
+    images, whose lists are written below the folder `to`. Each of `against` is one test set, named
+    after it. `caption` is the field of the captions, if given; `settings` are those of the previous
+    call; `say` receives notes on a folder. Raise InputError for data of another kind, for missing
+    data, and for a folder that contains `to`.
     """
     around = [
         each
@@ -64,8 +64,8 @@ def find_corpora(
     ]
     if around:
         raise InputError(
-            f"{around[0]}: holds {to}, which is written while it is read. Name another folder by "
-            "--to, or what lies below this one."
+            f"{around[0]}: contains {to}, which is written while it is read. Name another folder "
+            "by --to, or a folder below this one."
         )
     to, earlier = to.absolute(), _earlier(settings) if settings else {}
     shards, texts = [], TextFields(caption)
@@ -95,9 +95,9 @@ def settings_text(
     sample: int | None = None,
     encoder: str | None = None,
 ) -> str:
-    """Return the YAML of settings that audit corpora, with what each part is for as comments.
+    """Return the YAML of settings that audit corpora, with comments on each part.
 
-    `encoder` is one as `encoder_sections` takes it.
+    `encoder` is as `encoder_sections` takes it.
     """
     asked = AskedData(
         TRAIN,
@@ -117,22 +117,22 @@ def settings_text(
 
 
 _HEAD = """\
-# Written by `clipaudit audit`, which writes it anew each time: to change it, copy it to a file of
+# Written by `clipaudit audit`, which overwrites it each time. To change it, copy it to a file of
 # your own in this folder, and run `clipaudit run FILE` here. `clipaudit init` has more examples.
 """
 
 
 def _earlier(settings: Path) -> dict[str, list[str]]:
-    """Return the shards of each corpus, as the settings named them the last time."""
+    """Return the shards of each corpus, as the previous settings named them."""
     try:
         corpora = parse_settings(read_settings(settings)).corpora
-    except (OSError, ConfigError):  # there are none, or none of this version: a new order, then
+    except (OSError, ConfigError):  # missing, or of another version: start a new order
         return {}
     return {name: expand_shards(corpus.shard_patterns) for name, corpus in corpora.items()}
 
 
 def _corpus(shards: Sequence[str], earlier: Sequence[str]) -> dict[str, Any]:
-    """Return where a corpus lies; shards that were there `earlier` keep their order.
+    """Return the settings that name a corpus's shards; `earlier` ones keep their order.
 
     So only new ones are read.
     """
@@ -146,7 +146,7 @@ def _corpus(shards: Sequence[str], earlier: Sequence[str]) -> dict[str, Any]:
 
 
 def _bytes(shard: str) -> int:
-    """Return the size of a file, or what it is taken for."""
+    """Return the size of a file, or the size assumed for it."""
     if is_url(shard):
         return SMALL
     if shard.endswith(LIST):
@@ -170,7 +170,7 @@ def _shards(argument: str, to: Path, say: Callable[[str], object]) -> list[str]:
 
 
 def _file(shard: str, to: Path) -> Path:
-    """Return what a shard is read from: of a remote one, the stub, once it is in the cache."""
+    """Return the file to read a shard from: for a remote one, its stub, once it is cached."""
     if not is_url(shard):
         return Path(shard)
     remote = RemoteDigests(Store(to / "store"))
@@ -189,11 +189,11 @@ def _look(shard: Path, texts: TextFields) -> None:
 
 
 def _name(argument: str, taken: Mapping[str, object]) -> str:
-    """Return a test set's name: letters and digits of its path, with a number where it is taken."""
+    """Return a test set's name: letters and digits of its path, and a number if it is taken."""
     path = Path(argument).absolute()
     stem = path.name.removesuffix(".tar").removesuffix(TABLE)
-    stem = path.parent.name if re.fullmatch(r"[\d{}.,]*", stem) else stem  # a number is no name
+    stem = path.parent.name if re.fullmatch(r"[\d{}.,]*", stem) else stem  # a number is not a name
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", stem).strip("-_") or "test"
-    folded = {each.casefold() for each in taken}  # some disks take names in another case for one
+    folded = {each.casefold() for each in taken}  # some disks ignore the case of names
     numbered = (f"{name}-{number}" for number in itertools.count(2))
     return next(each for each in itertools.chain([name], numbered) if each.casefold() not in folded)

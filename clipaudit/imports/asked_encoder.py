@@ -1,4 +1,4 @@
-"""The encoder that `clipaudit audit --encoder` names, as sections of settings."""
+"""Turns the encoder of `clipaudit audit --encoder` into sections of settings."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,7 @@ TIMM = "timm/"
 
 
 def encoder_name(asked: str) -> str:
-    """Return what the settings call an encoder, and its architecture.
+    """Return the name in the settings of an encoder, and of its architecture.
 
     >>> encoder_name("facebook/dinov2-small"), encoder_name("ViT-B-32:openai")
     ('encoder-dinov2-small', 'encoder-ViT-B-32-openai')
@@ -25,7 +25,7 @@ def encoder_sections(asked: str) -> dict[str, dict[str, Any]]:
 
     `asked` is one of: a folder of open_clip's or transformers'; ARCHITECTURE:TAG or
     ARCHITECTURE:FILE of open_clip; timm/MODEL; a plug-in; or a name on the Hugging Face hub, which
-    is looked for in the cache. Raise InputError for anything else.
+    is searched for in the cache. Raise InputError for anything else.
 
     >>> encoder_sections("timm/resnet50.a1_in1k")["encoders"]["encoder-resnet50-a1-in1k"]["options"]
     {'model': 'resnet50.a1_in1k'}

@@ -1,4 +1,4 @@
-"""What an importer gives: blocks of the settings, checked, and what there is to say of the data."""
+"""Defines what an importer returns: checked blocks of the settings, and notes on the data."""
 
 import os
 import re
@@ -18,7 +18,7 @@ from clipaudit.plaindata import Json
 
 Blocks = Mapping[str, Mapping[str, Json]]  # section, name, settings
 
-LEAST_SAMPLES = 1_000  # of a part: below, starting its jobs takes longer than their work
+LEAST_SAMPLES = 1_000  # of a part: in a smaller one, starting jobs takes longer than their work
 MOST_SAMPLES = 100_000  # an hour for a core that embeds thirty images a second
 
 _NUMBERED = re.compile(r"(.*?)(\d+)(\.\w+)", re.ASCII | re.DOTALL)
@@ -26,7 +26,7 @@ _NUMBERED = re.compile(r"(.*?)(\d+)(\.\w+)", re.ASCII | re.DOTALL)
 
 @dataclass(frozen=True)
 class Imported:
-    """Blocks by section and name, and lines for people: what was counted and compared."""
+    """Blocks by section and name, and lines to print: what was counted and compared."""
 
     blocks: Blocks
     notes: list[str] = field(default_factory=list)
@@ -36,7 +36,7 @@ class Imported:
         return Imported({**self.blocks, **other.blocks}, [*self.notes, *other.notes])
 
     def __post_init__(self) -> None:
-        """Refuse a block that the settings would refuse; references are checked in a whole file."""
+        """Raise ConfigError for an invalid block; references are checked in a whole file."""
         for section, named in self.blocks.items():
             annotation: Any = Settings.model_fields[section].annotation
             try:
@@ -61,7 +61,7 @@ _Dumper.add_representer(list, _list_node)
 
 
 def block_text(content: Json, *, indent: int = 0) -> str:
-    """Return settings by name as YAML, each line indented by so many spaces.
+    """Return settings as YAML, each line indented by `indent` spaces.
 
     >>> print(block_text({"corpora": {"web": {"shards": "{0..1}.tar"}}}), end="")
     corpora:
@@ -77,8 +77,8 @@ def block_text(content: Json, *, indent: int = 0) -> str:
 def part_size(shards: int, samples: int, *, most: int = MOST_SAMPLES) -> tuple[int, str]:
     """Return `shards_per_part` for this machine, and a line that says it.
 
-    Each core gets a part, unless parts would have fewer than LEAST_SAMPLES samples; none has many
-    more than `most`, but for a shard that alone has more.
+    Each core gets a part, unless parts would have fewer than LEAST_SAMPLES samples. No part has
+    many more than `most`, unless one shard alone has more.
     """
     cores = len(os.sched_getaffinity(0))
     wanted = max(1, min(cores, samples // LEAST_SAMPLES), ceil(samples / most))
@@ -90,9 +90,9 @@ def part_size(shards: int, samples: int, *, most: int = MOST_SAMPLES) -> tuple[i
 
 
 def file_patterns(paths: Sequence[str]) -> str | list[str]:
-    """Return patterns that expand to exactly these files, in their order; one alone is no list.
+    """Return patterns that expand to exactly these files, in their order; a single one as text.
 
-    Raise InputError where a name would be read as a pattern itself.
+    Raise InputError if a name would itself be read as a pattern.
 
     >>> file_patterns(["a/08.tar", "a/09.tar", "a/10.tar", "a/12.tar"])
     ['a/{08..10}.tar', 'a/12.tar']
@@ -105,7 +105,7 @@ def file_patterns(paths: Sequence[str]) -> str | list[str]:
         raise InputError(f"{error} Rename the folder or its files, or link to them.") from error
     if not same:
         raise InputError(
-            f"{paths[0]}: a name of braces would be read as a pattern. Rename or link the files."
+            f"{paths[0]}: a name with braces would be read as a pattern. Rename or link the files."
         )
     return patterns[0] if len(patterns) == 1 else patterns
 

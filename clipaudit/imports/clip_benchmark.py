@@ -1,4 +1,4 @@
-"""CLIP_benchmark's webdatasets as test sets: their shards, class names and prompts, as they lie."""
+"""Imports CLIP_benchmark's webdatasets as test sets: shards, class names and prompts, in place."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,11 +19,11 @@ from clipaudit.imports.blocks import Imported, file_patterns, part_size
 
 
 def import_clip_benchmark(folder: Path, name: str, *, label_set: str | None = None) -> Imported:
-    """Return the blocks of test set `name`, and of its label set unless it is one of retrieval.
+    """Return the blocks of test set `name`, and of its label set unless it is a retrieval set.
 
-    Every sample is read: each has a label among the classes, or captions. The label set has the
-    test set's name where no other is given; sets of the same classes and prompts share one. Raise
-    InputError for a folder that is not whole.
+    Every sample is read: each must have a label among the classes, or captions. The label set has
+    the test set's name unless another is given; sets of the same classes and prompts share one.
+    Raise InputError for an incomplete folder.
     """
     kind = _kind(folder)
     if kind == "retrieval":
@@ -61,12 +61,12 @@ def _kind(folder: Path) -> str:
 
 
 def _prompts(folder: Path, templates: Sequence[str]) -> list[str]:
-    """Return prompts with `{}` for the class, as the settings have it, where these say `{c}`."""
+    """Return prompts with `{}` for the class, as in the settings, instead of `{c}`."""
     for number, template in enumerate(templates, 1):
         if template.count("{c}") != 1 or template.count("{") != 1:
             raise InputError(
                 f"{folder / TEMPLATE_FILE}: line {number} is {template!r}; a prompt has {{c}}, the "
-                "class, exactly once. Take the line out of a copy of the folder."
+                "class, exactly once. Remove the line in a copy of the folder."
             )
     return [template.replace("{c}", "{}") for template in templates]
 

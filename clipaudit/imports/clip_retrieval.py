@@ -1,4 +1,4 @@
-"""clip-retrieval's embeddings as a block of the settings; DataComp's features are checked alike."""
+"""Imports clip-retrieval's embeddings as a block of the settings; checks DataComp's features."""
 
 import re
 from collections.abc import Sequence
@@ -28,9 +28,9 @@ def import_clip_retrieval(
     """Return the block of embeddings `name` for the output folder of clip-retrieval's inference.
 
     Its `img_emb/img_emb_0.npy` belongs to `metadata/metadata_0.parquet`, and so on; `image_path`
-    there is the key of a webdataset's sample. With `as_corpus` the block of `corpus` comes too: its
-    samples, without pictures, are the rows of the metadata. Raise InputError for files that do not
-    agree.
+    there is the key of a webdataset's sample. With `as_corpus`, the block of `corpus` is also
+    returned: its samples, without images, are the rows of the metadata. Raise InputError for files
+    that do not agree.
     """
     arrays = _numbered(folder / "img_emb", "img_emb_", ".npy")
     metadata = _numbered(folder / "metadata", "metadata_", ".parquet")
@@ -39,7 +39,7 @@ def import_clip_retrieval(
         raise InputError(
             f"{folder}: {len(arrays)} files img_emb/img_emb_*.npy and {len(metadata)} "
             f"metadata/metadata_*.parquet{f', first alone number {alone[0]}' if alone else ''}. "
-            "Name the output folder of clip-retrieval's inference, or let it end."
+            "Name the output folder of clip-retrieval's inference, or let it finish."
         )
     pairs = [(arrays[number], metadata[number]) for number in sorted(arrays)]
     block = {"corpus": corpus, "encoder": encoder, "column": column, "join_on": join_on}
@@ -54,7 +54,7 @@ def checked_embeddings(
 ) -> Imported:
     """Return the block of embeddings `name` with these files, after opening and trying them all.
 
-    `block` is the rest of the block. Raise InputError for what `EmbeddingFiles` refuses.
+    `block` is the rest of the block. Raise InputError as `EmbeddingFiles` does.
     """
     files = EmbeddingFiles(pairs, column=block["column"], array=block.get("array"))
     for number, count in enumerate(files.rows):

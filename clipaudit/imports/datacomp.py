@@ -1,4 +1,4 @@
-"""DataComp's pools: shards that img2dataset wrote, beside metadata with uids and features.
+"""Imports DataComp's pools: shards that img2dataset wrote, and metadata with uids and features.
 
 shards/<scale>/00000000.tar, .parquet, _stats.json    as download_upstream.py leaves them
 metadata/<scale>/<hash>.parquet, <hash>.npz           uid, url, text; b32_img, l14_img
@@ -30,9 +30,9 @@ def import_datacomp(
 ) -> Imported:
     """Return the block of corpus `name`, and with `encoder` that of its features.
 
-    Shards are checked as img2dataset's; the uid of every success must stand in the metadata. With
-    `encoder`, the array `array` of the `.npz` beside each metadata file is taken as its embeddings,
-    joined by uid. Raise InputError for what does not agree.
+    Shards are checked as img2dataset's; the metadata must have the uid of every success. With
+    `encoder`, the array `array` of the `.npz` of each metadata file is used as its embeddings,
+    joined by uid. Raise InputError for data that do not agree.
     """
     corpus = import_img2dataset(shards, name, compared=compared)
     files = _metadata_files(metadata)
@@ -43,9 +43,9 @@ def import_datacomp(
 def import_listed_datacomp(
     metadata: Path, name: str, *, encoder: str | None = None, array: str = "l14_img"
 ) -> Imported:
-    """Return the block of corpus `name` without pictures: the rows of a pool's metadata.
+    """Return the block of corpus `name` without images: the rows of a pool's metadata.
 
-    With `encoder` the block of its features comes too, as for `import_datacomp`.
+    With `encoder`, the block of its features is also returned, as for `import_datacomp`.
     """
     files = _metadata_files(metadata)
     listed = listed_corpus(name, files, "uid", "uid")
@@ -55,7 +55,7 @@ def import_listed_datacomp(
 def _with_features(
     corpus: Imported, name: str, files: Sequence[Path], encoder: str | None, how: dict[str, str]
 ) -> Imported:
-    """Add the block of the features beside metadata files, if an encoder is named."""
+    """Add the block of the metadata files' features, if an encoder is named."""
     if encoder is None:
         return corpus
     block = {"corpus": name, "encoder": encoder, "column": "uid", **how}
@@ -77,13 +77,13 @@ def _metadata_uids(files: Sequence[Path]) -> pa.Array:
             chunks.append(pq.read_table(path, columns=["uid"])["uid"].cast(pa.string()))
         except (OSError, pa.ArrowException) as error:
             raise InputError(
-                f"{path}: no column uid to be read: {error}. Fetch it again."
+                f"{path}: the column uid cannot be read: {error}. Fetch it again."
             ) from error
     return pa.concat_arrays([chunk for column in chunks for chunk in column.chunks])
 
 
 def _compared_uids(shards: Path, uids: pa.Array, metadata: Path) -> str:
-    """Return how many successes stand in the metadata; InputError where one does not."""
+    """Return how many successes are in the metadata; raise InputError if one is not."""
     found, strange, first = 0, 0, ""
     for tar in complete_shards(shards):
         rows = read_rows(tar, ["uid", "status"])
@@ -96,6 +96,6 @@ def _compared_uids(shards: Path, uids: pa.Array, metadata: Path) -> str:
     if strange:
         raise InputError(
             f"{metadata}: {strange} of {found} downloaded uids are not among its {len(uids)}, "
-            f"first {first}. Name the metadata that the shards were downloaded by."
+            f"first {first}. Name the metadata that the shards were downloaded from."
         )
     return f"{found:,} downloaded uids, all among the {len(uids):,} of the metadata"

@@ -1,7 +1,7 @@
-"""Tables beside images: `metadata.csv` and `.jsonl` as Hugging Face's ImageFolder has them.
+"""Reads tables of images: `metadata.csv` and `.jsonl`, as in Hugging Face's ImageFolder.
 
-A table speaks of the images of its folder and below, by `file_name`; its other columns become the
-fields of their JSON. `captions.csv` and `captions.jsonl` are read alike.
+A table describes the images of its folder and below, by `file_name`; its other columns become the
+fields of their JSON. `captions.csv` and `captions.jsonl` are read in the same way.
 """
 
 import csv
@@ -16,15 +16,15 @@ from clipaudit.plaindata import Json
 
 TABLES = ("metadata.csv", "metadata.jsonl", "captions.csv", "captions.jsonl")
 FILE_COLUMNS = ("file_name", "filename", "file", "image", "path")  # the first one there is
-MAX_FIELD_CHARACTERS = 1 << 20  # of a cell: more is no caption
+MAX_FIELD_CHARACTERS = 1 << 20  # of a cell: a longer one is not a caption
 
 
 def read_tables(folder: Path) -> dict[str, Json]:
-    """Return what the tables below a folder say of each image, by its path within the folder.
+    """Return the rows of the tables below a folder, by the image's path within the folder.
 
-    What stands in several tables is taken from the last one: a deeper folder's, then by name.
-    Images that are not there are passed over. Raise InputError for a table that cannot be read, or
-    that is a link out of the folder.
+    If several tables have a field, the last one wins: a deeper folder's, then by name. Missing
+    images are skipped. Raise InputError for a table that cannot be read, or that is a link out of
+    the folder.
     """
     found: dict[str, Json] = {}
     real = folder.resolve()
@@ -41,12 +41,12 @@ def read_tables(folder: Path) -> dict[str, Json]:
 
 
 def lies_within(path: Path, folder: Path) -> bool:
-    """Return whether a file, by way of any links, lies in a folder, whose path is resolved."""
+    """Return whether a file, with links resolved, is in a folder, whose path is resolved."""
     return path.resolve().is_relative_to(folder)
 
 
 def _place(path: Path, line: int, row: dict[str, Any], folder: Path) -> str:
-    """Take the name of the image out of a row; return its path within the folder."""
+    """Remove the name of the image from a row; return its path within the folder."""
     column = next((name for name in FILE_COLUMNS if isinstance(row.get(name), str)), None)
     if column is None:
         raise InputError(
@@ -62,9 +62,7 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         with path.open(encoding="utf-8-sig", newline="") as file:
             yield from enumerate(_csv(file) if path.suffix == ".csv" else _jsonl(file), 1)
     except (OSError, ValueError, csv.Error, RecursionError) as error:
-        raise InputError(
-            f"{path}: cannot be read: {error}. Correct it, or take it away."
-        ) from error
+        raise InputError(f"{path}: cannot be read: {error}. Correct it, or remove it.") from error
 
 
 def _csv(file: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401
@@ -72,7 +70,7 @@ def _csv(file: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401
     for row in csv.DictReader(file):
         extra = row.pop(None, None)
         if extra:
-            raise ValueError(f"a row has {len(extra)} cells more than the header")
+            raise ValueError(f"a row has {len(extra)} more cells than the header")
         yield {name: text for name, text in row.items() if text}
 
 
@@ -81,5 +79,5 @@ def _jsonl(file: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401
         if line.strip():
             row = json.loads(line)
             if not isinstance(row, dict):
-                raise ValueError(f"a line is a {type(row).__name__} where an object should be")
+                raise ValueError(f"a line is a {type(row).__name__}, expected an object")
             yield row

@@ -1,11 +1,11 @@
-"""A folder of images as a corpus: lists of its files, which are read where they lie.
+"""Imports a folder of images as a corpus: lists of its files, which are read in place.
 
-A caption is the `.txt` beside the image. Fields are what a `.json` beside it says, and its row in a
-table of its folder (`folder_tables`). With classes, the label is the place of the uppermost folder
-among all of them, in the order of names.
+A caption is the `.txt` beside the image. Fields come from a `.json` beside it, and from its row in
+a table of its folder (`folder_tables`). With classes, the label is the number of the uppermost
+folder among all of them, in the order of names.
 
-A folder that is listed again keeps its lists: images stay in their rows, those that are gone leave,
-new ones come last. What was not written to since is not read again.
+A folder that is listed again keeps its lists: images keep their rows, missing ones are removed, new
+ones come last. Files that have not been written to since are not read again.
 """
 
 import hashlib
@@ -33,21 +33,21 @@ from clipaudit.plaintext import many, plain
 from clipaudit.store.store import replace_text
 
 CLASSES = "classes.txt"
-SEEN = "seen.json"  # what the files were like when they were read
-_SETTLED_NS = 2_000_000_000  # written to more lately, a file may change and show the same time
-IMAGES_PER_LIST = 1000  # several lists even of a small folder: training wants one for each worker
+SEEN = "seen.json"  # the state of the files when they were read
+_SETTLED_NS = 2_000_000_000  # a file written to more recently may change without a new time
+IMAGES_PER_LIST = 1000  # several lists even for a small folder: training needs one for each worker
 _ENDINGS = tuple(f".{extension}" for extension in IMAGE_EXTENSIONS)
 
 
 @dataclass(frozen=True)
 class Listed:
-    """The lists of a folder, and what stands in them."""
+    """The lists of a folder, and their content."""
 
     lists: list[Path]
     images: int
     classes: list[str]
     faulty: int
-    others: Mapping[str, int]  # files that are no images to us, by ending
+    others: Mapping[str, int]  # other files, by ending
     linked: list[str]  # folders that are links, which are not followed
     texts: TextFields
 
@@ -83,7 +83,7 @@ def import_folder(
 
 
 def listed_notes(listed: Listed) -> list[str]:
-    """Return what there is to say of a folder."""
+    """Return notes on a folder."""
     counts = f"{many(listed.images, 'image')} in {many(len(listed.lists), 'list')}"
     counts += f", {listed.texts.captioned:,} with a caption"
     notes = [counts + (f", {len(listed.classes):,} classes" if listed.classes else "")]
@@ -125,8 +125,8 @@ def list_folder(
 def find_images(folder: Path) -> tuple[list[str], dict[str, int], list[str]]:
     """Return the images below a folder, sorted, as paths within it.
 
-    And other files by ending, and the folders that are links, which are not followed. Hidden files
-    and folders are left out. Raise InputError where there are no images.
+    Also return other files by ending, and the folders that are links, which are not followed.
+    Hidden files and folders are left out. Raise InputError if there are no images.
     """
     found, others, linked = list[str](), dict[str, int](), list[str]()
     for place, folders, files in os.walk(folder, onerror=_refuse):
@@ -158,8 +158,8 @@ def _class_names(folder: Path, images: Sequence[str]) -> list[str]:
     loose = [name for name in images if os.sep not in name]
     if loose:
         raise InputError(
-            f"{folder}: {len(loose)} of {len(images)} images lie in no folder of a class, "
-            f"first {loose[0]!r}. Move them, or leave --classes out."
+            f"{folder}: {len(loose)} of {len(images)} images are not in the folder of a class, "
+            f"first {loose[0]!r}. Move them, or omit --classes."
         )
     names = sorted({name.split(os.sep)[0] for name in images})
     odd = next((each for each in names if each != each.strip() or not each.isprintable()), None)
@@ -169,23 +169,23 @@ def _class_names(folder: Path, images: Sequence[str]) -> list[str]:
 
 
 def _earlier(folder: Path, lists: Path) -> list[list[str]]:
-    """Return the images that each earlier list names; refuse lists of another folder."""
+    """Return the images that each earlier list names; raise InputError for another folder's."""
     earlier = []
     for path in sorted(lists.glob(f"*{LIST}")):
         listed, rows = read_list(path)
         if listed != folder:
             raise InputError(
-                f"{lists}: holds lists of {listed}, not of {folder}. Name another folder for the "
-                "lists, or remove these."
+                f"{lists}: contains lists of {listed}, not of {folder}. Name another folder for "
+                "the lists, or remove these."
             )
         earlier.append([row["file"] for row in rows])
     return earlier
 
 
 def _cut(images: Sequence[str], earlier: list[list[str]], per_list: int) -> list[list[str]]:
-    """Return which images each list names: what is left of the earlier ones, then the new ones.
+    """Return the images of each list: the remaining earlier ones, then the new ones.
 
-    New ones come in an order that looks random: classes mixed, as a training wants them.
+    New ones come in a pseudorandom order, with classes mixed, as training needs.
     """
     there = set(images)
     cut = [left for names in earlier if (left := [name for name in names if name in there])]
@@ -199,7 +199,7 @@ def _cut(images: Sequence[str], earlier: list[list[str]], per_list: int) -> list
 
 
 def _replace(path: Path, text: str) -> None:
-    """Write a file if it says something else: its time tells whether it is read again."""
+    """Write a file if its content differs: its time decides whether it is read again."""
     try:
         if path.is_file() and path.read_text(encoding="utf-8") == text:
             return
@@ -207,16 +207,16 @@ def _replace(path: Path, text: str) -> None:
         replace_text(path, text)
     except OSError as error:
         raise InputError(
-            f"{path}: cannot be written ({error.strerror}). Give this user the right to write "
-            "there, and the disk some space."
+            f"{path}: cannot be written ({error.strerror}). Check this user's rights there, and "
+            "the free space of the disk."
         ) from error
 
 
 class _Rows:
-    """The rows of a folder's images, and what is remembered of files that were read."""
+    """The rows of a folder's images, and the memory of files that were read."""
 
     def __init__(self, folder: Path, lists: Path, classes: Sequence[str]) -> None:
-        """Read the tables of the folder, and what is remembered from the last time."""
+        """Read the tables of the folder, and the memory of the last time."""
         self._folder, self._real, self._memory = folder, folder.resolve(), lists / SEEN
         self._labels = {name: number for number, name in enumerate(classes)}
         self._tables = read_tables(folder)
@@ -232,13 +232,13 @@ class _Rows:
             return [self._row(*read) for read in pool.map(self._read, names)]
 
     def keep(self) -> None:
-        """Remember what was read."""
+        """Save the memory of what was read."""
         _replace(self._memory, json.dumps(self._now, sort_keys=True))
 
     def _read(self, name: str) -> tuple[str, list[Any], Json]:
-        """Return an image, the state of it and of what lies beside it, and what these say.
+        """Return an image, the state of it and of the files beside it, and their content.
 
-        Of files that are as they were, nothing is read.
+        Unchanged files are not read.
         """
         path = self._folder / name
         beside = path.with_suffix(".txt"), path.with_suffix(".json")
@@ -279,7 +279,7 @@ class _Rows:
 
 
 def _remembered(memory: Path) -> dict[str, Any]:
-    """Return what is remembered; a memory that is missing or damaged costs another reading."""
+    """Return the memory; if it is missing or damaged, files are read again."""
     try:
         seen = json.loads(memory.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -296,7 +296,7 @@ def _state(path: Path) -> list[int] | None:
 
 
 def _texts(text: Path, fields: Path, *, within: Path) -> Json:
-    """Return the caption and the fields that stand beside an image, in the folder `within`."""
+    """Return the caption and the fields in files beside an image, in the folder `within`."""
     found: dict[str, Any] = {}
     if text.is_file() and lies_within(text, within):
         found["txt"] = _content(text).decode("utf-8", "surrogateescape")
@@ -304,12 +304,12 @@ def _texts(text: Path, fields: Path, *, within: Path) -> Json:
         try:
             found["json"] = json_object({"json": _content(fields)})
         except Unusable as unusable:
-            raise InputError(f"{fields}: {unusable}. Correct it, or take it away.") from None
+            raise InputError(f"{fields}: {unusable}. Correct it, or remove it.") from None
     return found
 
 
 def _content(path: Path) -> bytes:
-    """Return a file of text; of one that the index drops as too long, a byte more than is read."""
+    """Return a text file, cut one byte above the length at which the index drops it."""
     try:
         with path.open("rb") as file:
             return file.read(MAX_TEXT_BYTES + 1)

@@ -1,9 +1,9 @@
-"""img2dataset's output: tars beside Parquet of every row that was tried, compared with each other.
+"""Imports img2dataset's output: tars, and Parquet of every tried row, compared with each other.
 
     00000.tar, 00000.parquet, 00000_stats.json, 00001.tar, ...
 
-A row with status `success` is a sample of the tar and every other row is none. The statistics are
-written last: a shard without them was not finished.
+A row with status `success` is a sample of the tar; other rows are not. The statistics are written
+last: a shard without them was not finished.
 """
 
 import re
@@ -25,7 +25,7 @@ _SHOWN = 10  # shards that one message lists
 
 
 class Counted(NamedTuple):
-    """Rows of a folder's Parquet files by status, and successes that have no caption."""
+    """Rows of a folder's Parquet files by status, and successes without a caption."""
 
     statuses: Counter[str]
     captions: bool  # whether the files have captions at all
@@ -35,9 +35,9 @@ class Counted(NamedTuple):
 def import_img2dataset(folder: Path, name: str, *, compared: int | None = None) -> Imported:
     """Return the block of corpus `name` for the shards of a folder, in the order of their numbers.
 
-    The keys of each tar are compared with the rows that say `success`, by the tar's headers alone;
-    with `compared`, of so many shards, evenly spaced. Raise InputError, with numbers and shards,
-    for whatever does not agree.
+    The keys of each tar are compared with the rows that say `success`, reading only the tar's
+    headers; with `compared`, only for that many evenly spaced shards. Raise InputError, with
+    numbers and shards, for differences.
     """
     tars = complete_shards(folder)
     count = len(tars) if compared is None else min(compared, len(tars))
@@ -60,7 +60,7 @@ def import_img2dataset(folder: Path, name: str, *, compared: int | None = None) 
 
 
 def complete_shards(folder: Path) -> list[Path]:
-    """Return the tars of a folder by number; InputError for a shard of which a file is missing."""
+    """Return the tars of a folder by number; raise InputError for a shard with a missing file."""
     numbers: dict[str, set[str]] = {}
     for path in folder.iterdir() if folder.is_dir() else ():
         found = re.fullmatch(r"(\d+)(\.tar|\.parquet|_stats\.json)", path.name, re.ASCII)
@@ -81,13 +81,13 @@ def complete_shards(folder: Path) -> list[Path]:
         raise InputError(
             f"{folder}: {len(lacking)} files of {len(numbers)} shards are missing:\n  "
             + _listed(lacking)
-            + "\nimg2dataset writes them as it ends a shard: start it again with the same settings."
+            + "\nimg2dataset writes them after a shard: start it again with the same settings."
         )
     return [folder / f"{number}.tar" for number in sorted(numbers, key=lambda each: int(each))]
 
 
 def read_rows(tar: Path, columns: Sequence[str]) -> pa.Table:
-    """Return columns of the Parquet file beside a tar; InputError where it lacks one."""
+    """Return columns of the Parquet file beside a tar; raise InputError if it lacks one."""
     path = tar.with_suffix(".parquet")
     try:
         file = pq.ParquetFile(path)
@@ -116,7 +116,7 @@ def _difference(tar: Path) -> str | None:
     lost, extra = sorted((stated - found).elements()), sorted((found - stated).elements())
     parts = [
         f"{len(keys)} {what}, first {plain(keys[0])}"
-        for keys, what in ((lost, "are not in the tar"), (extra, "are in the tar alone"))
+        for keys, what in ((lost, "are not in the tar"), (extra, "are only in the tar"))
         if keys
     ]
     return (
@@ -126,7 +126,7 @@ def _difference(tar: Path) -> str | None:
 
 
 def _keys(tar: Path) -> list[str]:
-    """Return the keys of a tar in order, read from its headers: img2dataset's hold no dot."""
+    """Return the keys of a tar in order, from its headers; img2dataset's keys have no dot."""
     keys: dict[str, None] = {}
     file, size = open_shard(tar)
     with file:

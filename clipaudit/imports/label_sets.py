@@ -1,4 +1,4 @@
-"""Label sets that test sets share: class names, their order and prompts are compared, not paths."""
+"""Shares label sets among test sets, by class names, their order and prompts, not by paths."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,12 +18,12 @@ _Content = tuple[list[str], list[str]]  # class names in their order, prompts
 
 
 def share_label_sets(blocks: Blocks, settings: Json, *, force: bool) -> tuple[Blocks, list[str]]:
-    """Return the blocks without label sets whose content the settings have, and lines that say so.
+    """Return the blocks without label sets that the settings already have, and lines that say so.
 
-    A corpus of such a label set gets the name of the one that is there. Where the classes are some
-    of another label set's, as ImageNet-A's are, it gets the label map to that. Raise ConfigError
-    where the name is that of a label set with other content, unless `force` replaces it for the
-    corpus of the import, which no other corpus shares it with.
+    A corpus of such a label set gets the existing one's name. If its classes are a subset of
+    another label set's, like ImageNet-A's, it gets the label map to that. Raise ConfigError if a
+    label set of the same name has other content, unless `force` replaces it and only the corpus of
+    the import uses it.
     """
     there: Mapping[str, Any] = settings.get("label_sets") or {}
     notes, found = [], {section: dict(named) for section, named in blocks.items()}
@@ -44,7 +44,7 @@ def share_label_sets(blocks: Blocks, settings: Json, *, force: bool) -> tuple[Bl
             for corpus, own in found["corpora"].items():
                 found["corpora"][corpus] = {**own, "label_map": to}
             notes.append(
-                f"the {len(classes):,} classes are among those of label_sets.{to['to']}: "
+                f"the {len(classes):,} classes are a subset of label_sets.{to['to']}: "
                 "label_map says which"
             )
     return {section: named for section, named in found.items() if named}, notes

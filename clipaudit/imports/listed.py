@@ -1,4 +1,4 @@
-"""A corpus without pictures: the rows of metadata files, as a block of the settings."""
+"""Imports a corpus without images: the rows of metadata files, as a block of the settings."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,8 +11,8 @@ from clipaudit.errors import InputError
 from clipaudit.imports.blocks import Imported, file_patterns, part_size
 from clipaudit.plaintext import many, plain
 
-ROWS_PER_PART = 1_000_000  # some minutes of a job, as the parts of corpora of tars are
-# what img2dataset, clip-retrieval, LAION and DataComp call their columns
+ROWS_PER_PART = 1_000_000  # some minutes of a job, like the parts of corpora of tars
+# column names of img2dataset, clip-retrieval, LAION and DataComp
 _USUAL = {"uid": ("uid",), "caption": ("caption", "text", "TEXT"), "url": ("url", "URL")}
 
 
@@ -21,14 +21,14 @@ def listed_corpus(
 ) -> Imported:
     """Return the block of the corpus `name` whose samples are the rows of Parquet files.
 
-    `column` holds their keys or their uids, as `join_on` says. Captions, URLs and uids are taken
-    where all files have a column of a usual name for them. Raise InputError for a file that cannot
-    be read, and where samples are named by URL.
+    `column` holds their keys or their uids, as `join_on` says. Captions, URLs and uids are used if
+    all files have a column of a usual name for them. Raise InputError for a file that cannot be
+    read, and if samples are named by URL.
     """
     if join_on == "url":
         raise InputError(
-            f"{files[0]}: samples named by URL: a corpus needs a key or a uid for each row. Name "
-            "that column, joined on key or uid."
+            f"{files[0]}: samples are named by URL, but a corpus needs a key or a uid for each "
+            "row. Name that column, joined on key or uid."
         )
     schemas = [_metadata(path) for path in files]
     shared = set.intersection(*(set(schema.names) for _, schema in schemas))

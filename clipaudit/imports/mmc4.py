@@ -1,8 +1,8 @@
-"""MMC4's documents as lists of images for img2dataset: each with the sentence it is matched to.
+"""Lists the images of MMC4's documents for img2dataset, each with its matched sentence.
 
 Zhu et al., NeurIPS 2023: https://arxiv.org/abs/2304.06939; fields as in https://github.com/allenai/mmc4.
 A document has `text_list`, and for each image in `image_info` its `raw_url` and, by
-`matched_text_index`, one sentence. The parrot-caption paper takes that sentence for its caption.
+`matched_text_index`, one sentence. The parrot-caption paper uses that sentence as its caption.
 """
 
 import zipfile
@@ -33,16 +33,16 @@ IMAGES = pa.schema(
 )
 _ENDINGS = (".jsonl", ".jsonl.zip")
 _ROWS_AT_ONCE = 65_536  # memory, never results
-_LONGEST_LINE = 1 << 26  # characters of a document: a zip may hold a line without an end
+_LONGEST_LINE = 1 << 26  # characters of a document: a zip may contain an endless line
 
 
 def list_images(folder: Path, lists: Path) -> list[str]:
     """Write a Parquet file of IMAGES into `lists` for each file of documents in `folder`.
 
-    Files end in `.jsonl` or `.jsonl.zip`, a document a line; they are read in the order of their
-    names, and each list has its file's name. Images stand in the order of the documents. Return
-    lines for people: the counts, and how to go on. Raise InputError, with the file and the line,
-    for what is no document, and where there is no file or no image.
+    Files end in `.jsonl` or `.jsonl.zip`, one document per line; they are read in the order of
+    their names, and each list has its file's name. Images are in the order of the documents. Return
+    lines to print: the counts, and the next steps. Raise InputError, with the file and the line,
+    for a line that is not a document, and if there is no file or no image.
     """
     files = sorted(path for path in folder.iterdir() if path.name.endswith(_ENDINGS))
     if not files:
@@ -90,8 +90,8 @@ def _documents(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
                 place = f"{path}, line {number}"
                 if len(line) >= _LONGEST_LINE:
                     raise InputError(
-                        f"{place}: {_LONGEST_LINE} characters or more, which no document of MMC4 "
-                        "has. Fetch the file again."
+                        f"{place}: {_LONGEST_LINE} characters or more, longer than any document of "
+                        "MMC4. Fetch the file again."
                     )
                 if line.strip():
                     yield place, stated_fields(line, place)
@@ -101,7 +101,7 @@ def _documents(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Iterator[str]]:
-    """Open the lines of a file; those of all members of a zip follow each other."""
+    """Open the lines of a file; a zip gives those of all its members, in order."""
     if path.suffix != ".zip":
         with path.open(encoding="utf-8") as file:
             yield _lines(file)
@@ -125,8 +125,8 @@ def _images(document: dict[str, Any], place: str) -> Iterator[dict[str, Any]]:
     if not isinstance(texts, list) or not isinstance(infos, list):
         name = "image_info" if isinstance(texts, list) else "text_list"
         raise InputError(
-            f"{place}: {name} is {shown_value(document.get(name))}: give MMC4's documents, which "
-            "have the lists text_list and image_info."
+            f"{place}: {name} is {shown_value(document.get(name))}, expected a list. Give MMC4's "
+            "documents, which have the lists text_list and image_info."
         )
     for number, info in enumerate(infos):
         yield _image(texts, info if isinstance(info, dict) else {}, f"{place}: image {number}")
@@ -135,11 +135,11 @@ def _images(document: dict[str, Any], place: str) -> Iterator[dict[str, Any]]:
 def _image(texts: list[Any], info: dict[str, Any], place: str) -> dict[str, Any]:
     url, at = info.get("raw_url"), info.get("matched_text_index")
     if not is_text(url):
-        raise InputError(f"{place}: raw_url is {shown_value(url)}, no text. Fetch the file again.")
+        raise InputError(f"{place}: raw_url is {shown_value(url)}, not text. Fetch the file again.")
     if type(at) is not int or not 0 <= at < len(texts) or not is_text(texts[at]):
         raise InputError(
-            f"{place}: matched_text_index is {shown_value(at)}, which numbers no text of the "
-            f"{len(texts)} in text_list. Fetch the file again."
+            f"{place}: matched_text_index is {shown_value(at)}, not the number of one of the "
+            f"{len(texts)} texts in text_list. Fetch the file again."
         )
     name, similarity = info.get("image_name"), info.get("matched_sim")
     return {

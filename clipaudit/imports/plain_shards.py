@@ -1,4 +1,4 @@
-"""Webdataset tars, or Parquet files with images, as a corpus: what their first samples have."""
+"""Imports webdataset tars, or Parquet files with images, as a corpus, from their first samples."""
 
 import glob
 import re
@@ -20,12 +20,12 @@ from clipaudit.imports.text_fields import TXT, TextFields
 from clipaudit.plaintext import plain
 from clipaudit.remote.urls import is_url
 
-TRIED_SAMPLES = 100  # of each shard: the workflow's index reads all
+TRIED_SAMPLES = 100  # of each shard; the workflow's index reads all
 
 
 @dataclass
 class _Seen:
-    """What the tried samples have: how many have each member, picture, caption and label."""
+    """How many of the tried samples have each member, image, caption and label."""
 
     texts: TextFields
     samples: int = 0  # of all shards, tried or not
@@ -47,12 +47,12 @@ def import_shards(
 ) -> Imported:
     """Return the block of corpus `name` for shards, and with `classes` that of its label set.
 
-    `places` are folders, below which files with one of the `endings` count, files, and patterns
-    with `*` or `{0..9}`. Captions come from `.txt`, or from a field of the JSON (of Parquet: a
-    column), which is `caption` if given, else one that is called as captions are; several from a
-    list `captions`. Labels come from `.cls`, or `cls` or `label` in the JSON, if a file of
-    `classes` names them. Raise InputError where there are no shards, where none has a picture or
-    the `caption` that is named, and for labels that are not among the classes.
+    `places` are files, patterns with `*` or `{0..9}`, and folders, below which files with one of
+    the `endings` count. Captions come from `.txt`, or from a field of the JSON (in Parquet, a
+    column): `caption` if given, else one with a usual name; several come from a list `captions`.
+    Labels come from `.cls`, or `cls` or `label` in the JSON, if a file of `classes` names them.
+    Raise InputError if there are no shards, if none has an image or the named `caption`, and for
+    labels that are not among the classes.
     """
     tars = find_shards(places, endings)
     reader = Captioning("class", classes=read_classes(classes)) if classes else Captioning()
@@ -66,14 +66,14 @@ def import_shards(
         )
     if not seen.has["picture"]:
         raise InputError(
-            f"{tars[0]} and on: {len(tars):,} shards, {seen.tried:,} samples tried, none with a "
-            f"picture (.{', .'.join(IMAGE_EXTENSIONS)}); found: {_listed(seen.members)}. Name "
-            "shards of pictures."
+            f"{tars[0]} and on: {len(tars):,} shards, {seen.tried:,} samples tried, none with an "
+            f"image (.{', .'.join(IMAGE_EXTENSIONS)}); found: {_listed(seen.members)}. Name "
+            "shards of images."
         )
     if classes and seen.bad_label:
         raise InputError(
-            f"{seen.bad_label}, where each sample needs the number of a class of {classes}. "
-            "Correct the file of classes, or leave --classes out."
+            f"{seen.bad_label}, but each sample needs the number of a class of {classes}. "
+            "Correct the file of classes, or omit --classes."
         )
     captions = seen.texts.settings
     if seen.has["several captions"]:
@@ -96,7 +96,7 @@ def import_shards(
 def find_shards(
     places: Sequence[str], endings: Sequence[str] = (*TAR_ENDINGS, TABLE)
 ) -> list[Path]:
-    """Return the shards that folders, files and patterns name; of each place in numeric order."""
+    """Return the shards that folders, files and patterns name, each place's in numeric order."""
     found: dict[Path, None] = {}
     for place in places:
         if is_url(place):
@@ -105,7 +105,7 @@ def find_shards(
             )
         if Path(place).is_dir():
             within = [path for path in Path(place).rglob("*") if path.is_file()]
-            # Parquet beside tars says what is in the tars
+            # Parquet beside tars describes the tars
             kinds = [ending for ending in endings if ending in TAR_ENDINGS], endings
             here = next(filter(None, (_ending(within, tuple(kind)) for kind in kinds)), [])
         elif Path(place).exists():
@@ -116,8 +116,8 @@ def find_shards(
             if here and len(here) < len(named):
                 gone = next(path for path in named if path not in here)
                 raise InputError(
-                    f"{place}: {len(named) - len(here):,} of {len(named):,} shards are not there, "
-                    f"first {gone}. Fetch them, or name those that are there."
+                    f"{place}: {len(named) - len(here):,} of {len(named):,} shards are missing, "
+                    f"first {gone}. Fetch them, or name only the others."
                 )
         else:
             here = [Path(path) for path in glob.glob(place, recursive=True)]
@@ -135,13 +135,13 @@ def _ending(paths: Sequence[Path], endings: tuple[str, ...]) -> list[Path]:
 
 
 def _by_number(path: Path) -> list[tuple[int, str]]:
-    """Order 9.tar before 10.tar."""
+    """Return a sort key that puts 9.tar before 10.tar."""
     pieces = re.split(r"(\d+)", str(path), flags=re.ASCII)
     return [(int(piece), piece) if piece.isdecimal() else (-1, piece) for piece in pieces]
 
 
 def _look(tar: Path, seen: _Seen, reader: Captioning) -> None:
-    """Count the samples of a tar, and what the first of them have; others are not read."""
+    """Count the samples of a tar, and the members of the first ones; others are not read."""
     rows = 0
 
     def tried(row: int) -> bool:
@@ -151,7 +151,7 @@ def _look(tar: Path, seen: _Seen, reader: Captioning) -> None:
 
     for raw in raw_samples(tar, tried):
         seen.tried += 1
-        seen.members.update(raw.members.keys())  # a mapping would be counts
+        seen.members.update(raw.members.keys())  # a mapping would be read as counts
         try:
             _count(raw, seen, reader)
         except Unusable as unusable:
@@ -168,7 +168,7 @@ def _count(raw: RawSample, seen: _Seen, reader: Captioning) -> None:
         raise Unusable(raw.fault, raw.detail)
     fields = json_object(raw.members)
     seen.has["picture"] += first_image(raw.members) is not None
-    Captioning("text").caption(raw.members)  # raises for what is no text
+    Captioning("text").caption(raw.members)  # raises if it is not text
     text = raw.members.get("txt")
     seen.texts.add(None if text is None else text.decode(), fields)
     seen.has["several captions"] += isinstance(fields.get("captions"), list)
@@ -187,7 +187,7 @@ def _notes(tars: int, seen: _Seen, classes: Path | None) -> list[str]:
     )
     notes = [f"{tars:,} shards, {seen.samples:,} samples; of {seen.tried:,} tried, {counts}"]
     if seen.fault:
-        notes.append(f"{seen.has['fault']:,} of those cannot be used, first {plain(seen.fault)}")
+        notes.append(f"{seen.has['fault']:,} of these cannot be used, first {plain(seen.fault)}")
     if seen.texts.caption not in (None, TXT, "caption"):
         notes.append(f"captions are read from {seen.texts.caption!r}; --caption names another")
     elif seen.texts.texts and not seen.has["caption"] + seen.has["several captions"]:
@@ -196,7 +196,7 @@ def _notes(tars: int, seen: _Seen, classes: Path | None) -> list[str]:
         )
     if seen.has["label"] and not classes:
         notes.append(
-            "labels are not used: --classes FILE names them, one class a line in their order"
+            "labels are not used: --classes FILE names them, one class per line in their order"
         )
     return notes
 

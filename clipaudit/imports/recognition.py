@@ -1,4 +1,4 @@
-"""Which importer reads what lies in a folder."""
+"""Recognises which importer reads the data in a folder."""
 
 import os
 import re
@@ -12,9 +12,9 @@ TAR_ENDINGS = (".tar", ".tar.gz", ".tgz")
 
 
 def recognise(folder: Path) -> str | None:
-    """Return the name of the importer of a folder's data, None where no importer reads it.
+    """Return the name of the importer of a folder's data, or None if no importer reads it.
 
-    Names decide; no file is opened. Raise InputError for a folder that cannot be listed.
+    File names decide; no file is opened. Raise InputError for a folder that cannot be listed.
     """
     try:
         names = {path.name for path in folder.iterdir()}

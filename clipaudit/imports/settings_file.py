@@ -1,8 +1,8 @@
-"""A file of settings that gets blocks: written whole or not at all, every other line kept.
+"""Adds blocks to a file of settings: written whole or not at all, every other line kept.
 
-YAML libraries that write lose comments, anchors and the order of lines, so the text itself is
-edited: where a block goes is read off the marks of the parser, and the new text must say exactly
-what the old one and the blocks say, else nothing is written.
+Writing with a YAML library loses comments, anchors and the order of lines, so the text itself is
+edited. The parser's marks say where a block goes, and the new text must parse to exactly the old
+content and the blocks, else nothing is written.
 """
 
 from pathlib import Path
@@ -19,7 +19,7 @@ from clipaudit.plaindata import Json
 from clipaudit.plaintext import plain
 from clipaudit.store.store import replace_text
 
-# settings that say where data lies: an import that states one of them replaces all
+# settings that say where data are: an import that states one of them replaces all
 _SOURCES = {
     "corpora": ("shards", "metadata", "of", "where", "sets", "label", "world", "blurred"),
     "embeddings": ("arrays", "array"),
@@ -28,13 +28,13 @@ _KEPT = "shards_per_part"  # an import proposes it; the value in the file wins
 
 
 def add_blocks(path: Path, blocks: Blocks, *, force: bool) -> tuple[Settings, list[str]]:
-    """Add blocks to the settings of `path`, a new file where there is none.
+    """Add blocks to the settings of `path`, a new file if there is none.
 
-    Return the whole settings, and lines for people: which label set is shared, which settings were
-    kept, and which blocks the file has now. A block that stands there already and says the same is
-    left; of one that differs, `force` replaces what the import states and keeps the rest. Raise
-    ConfigError, and leave the file as it was, for a block that is not to be replaced, for settings
-    that would be wrong, and for a file whose form cannot be edited.
+    Return the whole settings, and lines to print: which label set is shared, which settings were
+    kept, and which blocks the file has now. An equal block is left unchanged; in one that differs,
+    `force` replaces what the import states and keeps the rest. Raise ConfigError, and leave the
+    file unchanged, for a block that must not be replaced, for settings that would be wrong, and for
+    a file whose form cannot be edited.
     """
     text, below = "", {}
     if path.exists():
@@ -54,7 +54,7 @@ def add_blocks(path: Path, blocks: Blocks, *, force: bool) -> tuple[Settings, li
                     continue
                 if not force:
                     raise ConfigError(
-                        f"{path}: {section}.{name} is there and says something else. Give another "
+                        f"{path}: {section}.{name} exists and differs. Give another "
                         "name, or replace it by --force."
                     )
             own = wanted.get(section) or {}
@@ -80,11 +80,11 @@ def _require_mappings(path: Path, content: Json) -> None:
         for where, value in named.items():
             if not isinstance(value, dict):
                 kind = type(value).__name__
-                raise ConfigError(f"{path}: {where}: {kind} found, settings by name expected.")
+                raise ConfigError(f"{path}: {where}: expected settings by name, found {kind}.")
 
 
 def _kept(section: str, there: Json, block: Json) -> dict[str, Any]:
-    """Return the settings of a block that an import which states `block` leaves as they are."""
+    """Return the settings of a block that an import of `block` does not change."""
     replaced = {*block, *_SOURCES.get(section, ())} - {_KEPT}
     return {key: value for key, value in there.items() if key not in replaced}
 
@@ -100,9 +100,9 @@ def _said(text: str) -> object:
 
 
 def _with_block(text: str, section: str, name: str, own: Json | None, block: Json) -> str | None:
-    """Return the text with a block, or None where its form leaves no place for it.
+    """Return the text with a block, or None if its form has no place for it.
 
-    Lines of a block that is there are not touched if they stay true. `own` is what it says now.
+    Lines of an existing block are kept if they stay true. `own` is its current content.
     """
     old = _entry(_entry_value(yaml.compose(text, yaml.SafeLoader), section), name)
     if own is None or old is None or not _has_lines(*old):
@@ -115,7 +115,7 @@ def _with_block(text: str, section: str, name: str, own: Json | None, block: Jso
 
 
 def _put(text: str, keys: tuple[str, ...], value: Any) -> str | None:  # noqa: ANN401
-    """Return the text with an entry, added to the innermost section that is there; None cuts it."""
+    """Return the text with an entry, added to the innermost existing section; None removes it."""
     room: yaml.Node | None = yaml.compose(text, yaml.SafeLoader)
     depth = 0
     while depth < len(keys) - 1 and (inner := _entry_value(room, keys[depth])) is not None:
@@ -155,9 +155,9 @@ def _entry_value(node: yaml.Node | None, name: str) -> yaml.Node | None:
 
 
 def _last_line(text: str, key: yaml.Node, value: yaml.Node) -> int:
-    """Return the number of the last line of an entry, blank lines and comments after it left out.
+    """Return the number of the last line of an entry, without blank lines and comments after it.
 
-    An alias is composed as the node that it stands for, which lies above the key.
+    An alias is composed as the node that it refers to, which is above the key.
     """
     if value.start_mark.index < key.start_mark.index:
         return int(key.end_mark.line)
@@ -170,5 +170,5 @@ def _last_line(text: str, key: yaml.Node, value: yaml.Node) -> int:
 
 def _uneditable(path: Path, blocks: Blocks) -> ConfigError:
     return ConfigError(
-        f"{path}: its form leaves no place for the block. Paste it by hand:\n{block_text(blocks)}"
+        f"{path}: its form has no place for the block. Paste it by hand:\n{block_text(blocks)}"
     )

@@ -1,16 +1,16 @@
-"""Where the captions of samples stand, seen from some of them."""
+"""Finds which field holds the captions of samples, from some of them."""
 
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-# Fields of JSON and columns that hold captions, as data sets call them; the first one there is
+# Names of JSON fields and columns that hold captions in data sets; the first one present is used
 CAPTION_FIELDS = ("caption", "text", "TEXT", "prompt", "alt_text", "title", "description")
 TXT = "txt"
 
 
 class TextFields:
-    """Counts the samples that have a caption, by where it stands.
+    """Counts the samples that have a caption, by its field.
 
     >>> seen = TextFields()
     >>> seen.add(None, {"text": "a cat", "id": "7"})
@@ -19,12 +19,12 @@ class TextFields:
     """
 
     def __init__(self, named: str | None = None) -> None:
-        """Begin without samples; `named` is the only field that may hold captions, if given."""
+        """Start without samples; `named`, if given, is the only field that may hold captions."""
         self.named = named
         self.texts = Counter[str]()  # samples with a text, by field
 
     def add(self, text: str | None, fields: Mapping[str, Any]) -> None:
-        """Count a sample by its `.txt`, without one by its JSON."""
+        """Count a sample by its `.txt`, or without one by its JSON."""
         if text is not None and text.strip():
             self.texts[TXT] += 1
             return
@@ -34,20 +34,20 @@ class TextFields:
 
     @property
     def caption(self) -> str | None:
-        """Where captions stand: "txt", or a field of the JSON; None: there are none."""
+        """Return where captions are: "txt", or a field of the JSON; None if there are none."""
         names = (TXT, *CAPTION_FIELDS) if self.named is None else (self.named,)
         return next((name for name in names if self.texts[name]), None)
 
     @property
     def captioned(self) -> int:
-        """How many samples have a caption there."""
+        """Return how many samples have a caption there."""
         return self.texts[self.caption] if self.caption else 0
 
     @property
     def settings(self) -> dict[str, str]:
-        """What a corpus of such samples says of its captions.
+        """Return the caption settings of a corpus of such samples.
 
-        A `.txt` decides where there is one; other samples may have theirs in a field.
+        A `.txt` is used if there is one; other samples may have a caption in a field.
         """
         if self.caption is None:
             return {"captions": "none"}

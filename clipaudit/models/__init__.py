@@ -1,1 +1,1 @@
-"""Models: built from settings or loaded from checkpoints, fed with pictures; no pickled code."""
+"""Models: builds or loads them without pickled code, and feeds them with images."""

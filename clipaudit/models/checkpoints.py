@@ -1,4 +1,4 @@
-"""Checkpoints of transformers and timm: where they lie, and what loading them raises and says."""
+"""Finds and loads checkpoints of transformers and timm, and checks what loading reports."""
 
 import logging
 import pickle
@@ -13,15 +13,15 @@ from safetensors import SafetensorError
 from clipaudit.errors import InputError
 from clipaudit.plaindata import Json
 
-# what transformers raises for files that are missing, damaged or of another kind
+# errors of transformers for files that are missing, damaged or of another kind
 UNREADABLE = (OSError, ValueError, KeyError, RuntimeError, pickle.UnpicklingError, SafetensorError)
 
 
 def checkpoint_folder(checkpoint: str) -> Path:
     """Return the folder with the files of a checkpoint: itself, or its place in the hub cache.
 
-    `checkpoint` is a path or a name of the hub. Nothing is downloaded; raises InputError for one
-    that is neither a folder nor in the cache.
+    `checkpoint` is a path or a hub name. Nothing is downloaded; raises InputError for one that is
+    neither a folder nor in the cache.
     """
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HFValidationError
@@ -32,7 +32,7 @@ def checkpoint_folder(checkpoint: str) -> Path:
         return Path(snapshot_download(checkpoint, local_files_only=True))
     except (OSError, HFValidationError) as error:
         raise InputError(
-            f"{checkpoint}: neither a folder nor in the hub cache. Download it where there is a "
+            f"{checkpoint}: neither a folder nor in the hub cache. Download it on a machine with a "
             f"network (hf download {checkpoint}) and set HF_HOME to that cache, or give the folder."
         ) from error
 
@@ -41,7 +41,7 @@ def load_with_processor(auto: Any, checkpoint: str, *, kind: str) -> tuple[Any, 
     """Return a model of transformers, its image processor, and which weights were missing.
 
     `auto` is the class of transformers that loads the model, `checkpoint` a folder or a name in the
-    hub cache. Weights are read in float32, from safetensors where there are any, else by
+    hub cache. Weights are read in float32, from safetensors if there are any, else by
     torch.load(weights_only=True); no code of the checkpoint runs. Raise InputError for one that is
     missing, damaged, or of another kind.
     """
@@ -70,7 +70,7 @@ def load_with_processor(auto: Any, checkpoint: str, *, kind: str) -> tuple[Any, 
 
 
 def refuse_gaps(checkpoint: str, report: Json, *, kind: str, unused: str = "") -> None:
-    """Raise InputError where weights would be left random, which transformers only warns of.
+    """Raise InputError if weights would be left random; transformers only warns of it.
 
     Weights whose names begin with `unused` may be missing.
     """
@@ -86,7 +86,7 @@ def refuse_gaps(checkpoint: str, report: Json, *, kind: str, unused: str = "") -
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Silence transformers' bars, logs and warnings: what matters of them is checked here."""
+    """Silence transformers' bars, logs and warnings; the important ones are checked here."""
     from transformers.utils import logging as theirs
 
     verbosity, bars = theirs.get_verbosity(), theirs.is_progress_bar_enabled()

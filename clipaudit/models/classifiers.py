@@ -1,7 +1,7 @@
-"""timm classifiers: built from a recipe, or loaded from a checkpoint, without pickled code.
+"""Builds timm classifiers from a recipe, or loads them from a checkpoint, without pickled code.
 
-A classifier comes with the way its pictures are prepared. Its outputs are the classes of a label
-set, in that order. Weights are read from safetensors, or by torch.load(weights_only=True).
+A classifier comes with the preparation of its images. Its outputs are the classes of a label set,
+in that order. Weights are read from safetensors, or by torch.load(weights_only=True).
 """
 
 import difflib
@@ -24,9 +24,9 @@ from clipaudit.models.clip import load_weights
 from clipaudit.models.image_classifier import ImageClassifier
 from clipaudit.models.preparation import Preparation, timm_preparation, timm_training_preparation
 
-# what timm and torch raise where arguments do not make a model, or not for such pictures
+# errors of timm and torch for arguments that do not make a model, or not for such images
 REFUSALS = (AssertionError, AttributeError, KeyError, RuntimeError, TypeError, ValueError)
-# what reading a file that is no checkpoint raises, or one that holds code
+# errors of reading a file that is not a checkpoint, or contains code
 UNREADABLE = (RuntimeError, SafetensorError, pickle.UnpicklingError, EOFError, AttributeError)
 
 
@@ -34,10 +34,10 @@ UNREADABLE = (RuntimeError, SafetensorError, pickle.UnpicklingError, EOFError, A
 
 
 def build(recipe: SupervisedRecipe, *, classes: int) -> ImageClassifier:
-    """Return a classifier with random weights: a function of the recipe and of `classes` alone.
+    """Return a classifier with random weights that depend only on the recipe and `classes`.
 
-    ConfigError where timm's registry has no such model, or it refuses the arguments or the size of
-    the pictures. torch's own random state is left as it was.
+    Raises ConfigError if timm's registry has no such model, or if it refuses the arguments or the
+    size of the images. torch's own random state is restored.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(recipe.seed)
@@ -51,13 +51,13 @@ def build(recipe: SupervisedRecipe, *, classes: int) -> ImageClassifier:
 
 
 def training_preparation(recipe: SupervisedRecipe) -> Preparation:
-    """Return how pictures are prepared in training: cropped, and mirrored if the recipe flips."""
+    """Return the preparation for training: images are cropped, and mirrored if the recipe flips."""
     settings = _data_settings(recipe)
     return timm_training_preparation(settings, crop_scale=recipe.crop_scale, flip=recipe.flip)
 
 
 def _require_logits(model: torch.nn.Module, recipe: SupervisedRecipe, classes: int) -> None:
-    """Refuse arguments with which timm makes a model that gives no logits for such pictures."""
+    """Raise ConfigError for arguments with which timm's model gives no logits for such images."""
     side = recipe.image_size
     try:
         with torch.no_grad():  # not inference mode: a model may keep what it computes
@@ -65,16 +65,16 @@ def _require_logits(model: torch.nn.Module, recipe: SupervisedRecipe, classes: i
     except REFUSALS as error:
         shape, cause = (), f"{error}"
     else:
-        cause = f"its output is {shape}, one row of {classes} logits is needed"
+        cause = f"its output is {shape}, expected one row of {classes} logits"
     if shape != (1, classes):
         raise ConfigError(
-            f"{recipe.model} with {recipe.model_arguments} does not classify pictures of {side} x "
+            f"{recipe.model} with {recipe.model_arguments} does not classify images of {side} x "
             f"{side}: {cause}. Correct model_arguments or image_size."
         )
 
 
 def _data_settings(recipe: SupervisedRecipe) -> dict[str, Any]:
-    """Return what pytorch/examples does, in timm's words, at the recipe's size and crop."""
+    """Return the settings of pytorch/examples, in timm's terms, at the recipe's size and crop."""
     return {
         "input_size": (3, recipe.image_size, recipe.image_size),
         "interpolation": "bilinear",
@@ -98,7 +98,7 @@ class ClassifierSettings:
     def load(self, weights: Sequence[Path], *, classes: int) -> ImageClassifier:
         """Return the classifier.
 
-        `weights` are the files that the workflow hands over: one for a recipe and for a local
+        `weights` are the files that the workflow passes: one for a recipe and for a local
         checkpoint, none for timm's own weights.
         """
         if self.recipe is not None:
@@ -115,8 +115,8 @@ class ClassifierSettings:
 def load(settings: Classifier, *, classes: int) -> ImageClassifier:
     """Return a classifier that was not trained here, with timm's inference transform for it.
 
-    InputError if its weights are neither here nor downloadable, or do not fit, and if the number
-    of its outputs is not `classes`, the size of the label set.
+    Raises InputError if its weights are neither here nor downloadable, or do not fit, and if the
+    number of its outputs is not `classes`, the size of the label set.
     """
     if settings.checkpoint is not None:
         model, place = _with_checkpoint(settings, Path(settings.checkpoint)), settings.checkpoint
@@ -142,8 +142,8 @@ def _pretrained(settings: Classifier) -> torch.nn.Module:
         return create(name, settings.model_arguments, pretrained=True)
     except (OSError, SafetensorError, pickle.UnpicklingError) as error:
         raise InputError(
-            f"{name}: not in the hub cache and not downloadable ({error}). Download it where there "
-            "is a network and set HF_HOME, or give the path of a `checkpoint`."
+            f"{name}: not in the hub cache and not downloadable ({error}). Download it on a "
+            "machine with a network and set HF_HOME, or give the path of a `checkpoint`."
         ) from error
 
 
@@ -154,11 +154,11 @@ def _with_checkpoint(settings: Classifier, path: Path) -> torch.nn.Module:
     try:
         weights = load_state_dict(str(path), weights_only=True)
     except UNREADABLE as error:
-        raise InputError(f"{path}: not a checkpoint that holds only weights: {error}") from error
+        raise InputError(f"{path}: not a checkpoint of only weights: {error}") from error
     heads = known_model(settings.model).classifier or "fc"
     head = f"{heads if isinstance(heads, str) else heads[0]}.weight"
     if head not in weights:
-        raise InputError(f"{path}: has no {head}, so it is no checkpoint of {settings.model}.")
+        raise InputError(f"{path}: has no {head}, so it is not a checkpoint of {settings.model}.")
     model = create(settings.model, {"num_classes": len(weights[head]), **settings.model_arguments})
     try:
         model.load_state_dict(weights)
@@ -171,15 +171,15 @@ def _with_checkpoint(settings: Classifier, path: Path) -> torch.nn.Module:
 
 
 def known_model(name: str) -> PretrainedCfg:
-    """Return what timm says of a model of its registry, the only source of code; ConfigError."""
+    """Return timm's configuration of a model in its registry; raise ConfigError for others."""
     if not timm.is_model(name):
         close = difflib.get_close_matches(get_arch_name(name), timm.list_models(), n=1)
         guess = f" Did you mean {close[0]}?" if close else ""
-        raise ConfigError(f"timm knows no model {name!r}.{guess} timm.list_models() has them all.")
+        raise ConfigError(f"timm has no model {name!r}.{guess} timm.list_models() lists all.")
     try:
         return get_pretrained_cfg(name) or PretrainedCfg()
     except RuntimeError as error:
-        raise ConfigError(f"timm knows no {name}: {error} It has {_tags(name)}.") from error
+        raise ConfigError(f"timm has no {name}: {error} It has {_tags(name)}.") from error
 
 
 def _tags(name: str) -> str:

@@ -1,6 +1,6 @@
-"""open_clip models: built from settings, or loaded from a checkpoint, without pickled code.
+"""Builds open_clip models from settings, or loads them from a checkpoint, without pickled code.
 
-A model comes with its tokenizer and the way its pictures are prepared. Weights are read from
+A model comes with its tokenizer and the preparation of its images. Weights are read from
 safetensors, or by torch.load(weights_only=True), which runs no code from the file.
 """
 
@@ -51,7 +51,7 @@ Precision = Literal["fp32", "amp_bf16"]
 
 @dataclass(frozen=True)
 class Clip:
-    """A CLIP model and what goes around it."""
+    """A CLIP model with its tokenizer and preparation."""
 
     model: torch.nn.Module
     tokenizer: Tokenizer
@@ -71,11 +71,11 @@ class Clip:
 def use_device(name: str, *, threads: int) -> torch.device:
     """Set this process to `threads` threads and deterministic kernels; return the device.
 
-    `name` is torch's: "cpu", "cuda", "cuda:1". For the same device class, thread count and library
-    versions the same inputs then give the same bits.
+    `name` is torch's: "cpu", "cuda", "cuda:1". The same inputs then give the same bits, for the
+    same device class, thread count and library versions.
     """
     if threads < 1:
-        raise ConfigError(f"threads is {threads}: give at least 1")
+        raise ConfigError(f"threads is {threads}: set at least 1")
     torch.set_num_threads(threads)
     device = torch.device(name)
     if device.type == "cuda":
@@ -84,7 +84,7 @@ def use_device(name: str, *, threads: int) -> torch.device:
         if not torch.cuda.is_available():
             raise ConfigError(f"device is {name}, but torch finds no CUDA device: set it to cpu")
         torch.backends.cudnn.benchmark = False
-    # use_deterministic_algorithms(True) for all but compiled code, without loading the compiler
+    # use_deterministic_algorithms(True) except for compiled code, without loading the compiler
     torch.set_deterministic_debug_mode("error")
     return device
 
@@ -93,10 +93,10 @@ def use_device(name: str, *, threads: int) -> torch.device:
 
 
 def build(architecture: Architecture, *, seed: int) -> Clip:
-    """Return a model with random weights, a function of the architecture and the seed alone.
+    """Return a model with random weights that depend only on the architecture and the seed.
 
     They are the weights that open_clip_train starts from with this seed; torch's own random state
-    is left as it was.
+    is restored.
     """
     definition, tokenizer = _define(architecture)
     with torch.random.fork_rng(devices=[]):
@@ -129,7 +129,7 @@ def _named_definition(name: str) -> Definition:
         close = difflib.get_close_matches(name, open_clip.list_models(), n=1)
         guess = f" Did you mean {close[0]}?" if close else ""
         raise ConfigError(
-            f"open_clip knows no model {name!r}.{guess} open_clip.list_models() has them all."
+            f"open_clip has no model {name!r}.{guess} open_clip.list_models() lists all."
         )
     return dict(definition)
 
@@ -137,11 +137,11 @@ def _named_definition(name: str) -> Definition:
 def _assemble(
     definition: Definition, tokenizer: Tokenizer, preprocessing: Mapping[str, Any]
 ) -> Clip:
-    """Make the module, as open_clip's create_model does, without its registry and its logging."""
+    """Return the module, as open_clip's create_model does, without its registry and its logging."""
     fields = copy.deepcopy(definition)
     if fields["text_cfg"].get("hf_model_name"):
         refuse_code(fields["text_cfg"]["hf_model_name"])
-        fields["text_cfg"]["hf_model_pretrained"] = False  # the checkpoint brings all weights
+        fields["text_cfg"]["hf_model_pretrained"] = False  # the checkpoint has all weights
     if "timm_model_name" in fields.get("vision_cfg", {}):
         fields["vision_cfg"]["timm_model_pretrained"] = False  # or it would be downloaded
     custom = fields.pop("custom_text", False) or bool(fields["text_cfg"].get("hf_model_name"))
@@ -197,8 +197,8 @@ def _directory_config(directory: Path) -> dict[str, Any]:
 def from_pretrained(architecture: Architecture, pretrained: str) -> Clip:
     """Return a model with the weights of a file, or of one of open_clip's tags.
 
-    A tag is looked for in the user's hub cache (HF_HOME) and, where there is a network, downloaded
-    into it; the tag then also decides how pictures are prepared and the activation function.
+    A tag is searched for in the user's hub cache (HF_HOME) and, if there is a network, downloaded
+    into it. It also decides the preparation of images and the activation function.
     """
     definition, tokenizer = _define(architecture)
     preprocessing = asdict(PreprocessCfg())
@@ -218,7 +218,7 @@ def _tag_settings(name: str | None, tag: str) -> dict[str, Any]:
     if name is None:
         raise InputError(
             f"{tag}: no such file. An architecture given by its definition takes weights from a "
-            "file; open_clip's tags belong to the models that it names."
+            "file; open_clip's tags belong to its named models."
         )
     settings: dict[str, Any] = get_pretrained_cfg(name, tag)
     if not settings:
@@ -232,8 +232,8 @@ def _cached(tag: dict[str, Any], place: str) -> Path:
         return Path(download_pretrained(tag))
     except (OSError, ValueError, RuntimeError) as error:
         raise InputError(
-            f"{place}: not in the hub cache and not downloadable ({error}). Download it where "
-            "there is a network and set HF_HOME, or give the path of a checkpoint."
+            f"{place}: not in the hub cache and not downloadable ({error}). Download it on a "
+            "machine with a network and set HF_HOME, or give the path of a checkpoint."
         ) from error
 
 
@@ -265,7 +265,7 @@ def load_weights(model: torch.nn.Module, path: Path) -> None:
 
 
 def _differences(wanted: Mapping[str, Sequence[int]], found: Mapping[str, Sequence[int]]) -> str:
-    """Say what differs, the first few names.
+    """Return what differs, for the first few names.
 
     >>> _differences({"a": (2,), "b": (3,)}, {"a": (4,), "c": (3,)})
     'a: (2,) in the model, (4,) in the file; b: (3,) in the model, none in the file; c: none in \
@@ -281,11 +281,11 @@ the model, (3,) in the file.'
 
 
 def _load_foreign(model: torch.nn.Module, path: Path) -> None:
-    """Load a checkpoint of anyone's: open_clip converts names and positions of other versions."""
+    """Load any checkpoint; open_clip converts names and positions of other versions."""
     try:
         load_checkpoint(model, str(path), strict=True, weights_only=True)
     except (pickle.UnpicklingError, SafetensorError, EOFError, gzip.BadGzipFile) as error:
-        raise InputError(f"{path}: not a checkpoint that holds only weights: {error}") from error
+        raise InputError(f"{path}: not a checkpoint of only weights: {error}") from error
     except (RuntimeError, KeyError, AttributeError) as error:
         # torch's message gives the names and both shapes
         raise InputError(f"{path}: its weights do not fit the architecture: {error}") from error

@@ -1,4 +1,4 @@
-"""The model of a job: what the settings name, with the weights that the workflow hands over."""
+"""Loads the model of a job: the one in the settings, with the weights that the workflow passes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,14 +12,14 @@ from clipaudit.steps.plugins import Plugin
 
 @dataclass(frozen=True)
 class ModelSettings:
-    """An encoder of the settings, or a model trained here, which has an architecture alone."""
+    """An encoder of the settings, or a model trained here, which has only an architecture."""
 
     encoder: Encoder | None
     architecture: Architecture | None
     plugin: Plugin | None = None
 
     def embedder(self, weights: Sequence[Path], *, device: str) -> Clip | PluggedEncoder:
-        """Return what embeds images: the model, or the plug-in's encoder on `device`."""
+        """Return the embedder of images: the model, or the plug-in's encoder on `device`."""
         if self.plugin is None or self.encoder is None:
             return self.load(weights)
         return PluggedEncoder(self.plugin, self.encoder.options, device)

@@ -1,4 +1,4 @@
-"""What a classifier of pictures is to those who use one, wherever it comes from."""
+"""Defines a classifier of images, whatever its source."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from clipaudit.models.preparation import Preparation
 
 @dataclass(frozen=True)
 class ImageClassifier:
-    """A model that gives one logit a class, and how its pictures are prepared for evaluation."""
+    """A model that gives one logit per class, and its preparation of images for evaluation."""
 
     model: torch.nn.Module
     preparation: Preparation

@@ -1,8 +1,8 @@
-"""The pictures of a table of samples, in its order, decoded by worker processes.
+"""Reads the images of a table of samples, in its order, decoded by worker processes.
 
-Batches are cut per shard and always full, the end of a shard's last one being black: what a model
-computes for a picture then depends on its shard and the batch size alone, never on how shards are
-put together to parts, nor on the number of workers.
+Batches are cut per shard and always full; the end of a shard's last one is black. So what a model
+computes for an image depends only on its shard and the batch size, not on how shards form parts,
+nor on the number of workers.
 """
 
 import logging
@@ -32,7 +32,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Running:
-    """How pictures go through a model; the number of decoding `workers` never shows."""
+    """How images go through a model; the number of decoding `workers` does not affect results."""
 
     batch_size: int
     workers: int
@@ -40,7 +40,7 @@ class Running:
 
 
 class Fault(NamedTuple):
-    """A sample whose picture cannot be used, and why."""
+    """A sample whose image cannot be used, and why."""
 
     row: int
     key: str
@@ -49,7 +49,7 @@ class Fault(NamedTuple):
 
 
 class PictureBatch(NamedTuple):
-    """Pictures of one shard: `pixels[i]` is that of `rows[i]`; beyond the rows they are black."""
+    """Images of one shard: `pixels[i]` is that of `rows[i]`; beyond the rows they are black."""
 
     shard: int
     rows: list[int]
@@ -59,7 +59,7 @@ class PictureBatch(NamedTuple):
 
 
 class StoredBatch(NamedTuple):
-    """Pictures of one shard in their own sizes: `pictures[i]` is that of `rows[i]`."""
+    """Images of one shard in their own sizes: `pictures[i]` is that of `rows[i]`."""
 
     shard: int
     rows: list[int]
@@ -80,7 +80,7 @@ def decoded(
     task: str,
     unit: str = "images",
 ) -> Iterator[PictureBatch]:
-    """Yield the batches of `PictureSource`; the log says how far `task` is."""
+    """Yield the batches of `PictureSource`; log the progress of `task`."""
     source = PictureSource(shards, samples, preparation, batch_size=running.batch_size)
     return _through_workers(source, running, task=task, unit=unit)
 
@@ -88,7 +88,7 @@ def decoded(
 def stored(
     shards: Sequence[tuple[int, Path]], samples: pa.Table, running: Running, *, task: str
 ) -> Iterator[StoredBatch]:
-    """Yield the pictures of `samples` in their own sizes; the log says how far `task` is."""
+    """Yield the images of `samples` in their own sizes; log the progress of `task`."""
     source = StoredPictures(shards, samples, batch_size=running.batch_size)
     return _through_workers(source, running, task=task, unit="rows")
 
@@ -106,10 +106,10 @@ def _through_workers(
 
 
 class ShardPictures(ABC, Generic[B]):
-    """Reads the pictures of `samples` (columns shard and row, ascending) from numbered tars.
+    """Reads the images of `samples` (columns shard and row, ascending) from numbered tars.
 
-    Every worker goes through all shards and takes each n-th batch, reading only those rows, so
-    that batches come in order and a single shard keeps all workers busy.
+    Every worker visits all shards and takes each n-th batch, reading only those rows, so that
+    batches come in order and a single shard keeps all workers busy.
     """
 
     def __init__(
@@ -128,7 +128,7 @@ class ShardPictures(ABC, Generic[B]):
 
     @property
     def total(self) -> int:
-        """The number of pictures."""
+        """Return the number of images."""
         return sum(map(len, self.rows.values()))
 
     def batches(self, worker: int, workers: int) -> Iterator[B]:
@@ -144,7 +144,7 @@ class ShardPictures(ABC, Generic[B]):
                 first += -(-len(rows) // self.batch_size)
 
     def _shard(self, number: int, path: Path, own: dict[int, int]) -> Iterator[B]:
-        """Yield the batches of a shard's rows of `own`, which has the batch of each."""
+        """Yield the batches of a shard's rows in `own`, which gives each row's batch."""
         waiting: list[RawSample] = []
         found = 0
         for raw in raw_samples(path, own.__contains__):
@@ -155,20 +155,20 @@ class ShardPictures(ABC, Generic[B]):
             waiting.append(raw)
         if found != len(own):
             raise InputError(
-                f"{path}: the index has {len(own)} samples of it that are not all in the file "
-                f"({found} are). It was changed after indexing: index it again."
+                f"{path}: the index has {len(own)} of its samples, but the file has {found} of "
+                "these. It was changed after indexing: index it again."
             )
         if waiting:
             yield self._batch(number, waiting)
 
     @abstractmethod
     def _batch(self, number: int, samples: list[RawSample]) -> B:
-        """Return the pictures of some samples of a shard."""
+        """Return the images of some samples of a shard."""
 
     def _usable(
         self, samples: list[RawSample]
     ) -> tuple[list[int], list[str], list[Pixels], list[Fault]]:
-        """Return the rows, keys and pixels of usable pictures, and the faults of the others."""
+        """Return the rows, keys and pixels of usable images, and the faults of the others."""
         rows, keys, pictures, faults = [], [], [], []
         for sample in samples:
             try:
@@ -193,7 +193,7 @@ class ShardPictures(ABC, Generic[B]):
 
 
 class StoredPictures(ShardPictures[StoredBatch]):
-    """A source of pictures as they are stored, for models that prepare their pictures."""
+    """A source of images as they are stored, for models that prepare their images."""
 
     def _batch(self, number: int, samples: list[RawSample]) -> StoredBatch:
         rows, keys, pictures, faults = self._usable(samples)
@@ -201,7 +201,7 @@ class StoredPictures(ShardPictures[StoredBatch]):
 
 
 class PictureSource(ShardPictures[PictureBatch]):
-    """A source of pictures that one preparation makes equally large."""
+    """A source of images that one preparation brings to the same size."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Image encoders that plug-ins bring: what they give is checked."""
+"""Wraps image encoders of plug-ins, and checks their output."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,10 +10,10 @@ from clipaudit.steps.plugins import Plugin
 
 
 class PluggedEncoder:
-    """A plug-in's encoder; `dimension` is that of the embedding of a noise picture."""
+    """A plug-in's encoder; `dimension` is that of the embedding of a noise image."""
 
     def __init__(self, plugin: Plugin, options: Mapping[str, Any], device: str) -> None:
-        """Make the encoder and embed a picture of noise; StepError if either fails."""
+        """Make the encoder and embed an image of noise; raise StepError if either fails."""
         self.plugin = plugin
         self._encoder = plugin.make(options, device=device)
         noise = np.random.default_rng(0).integers(0, 256, (48, 64, 3)).astype(np.uint8)
@@ -21,14 +21,14 @@ class PluggedEncoder:
         probed = self.features([noise])
         self.dimension = probed.shape[1]
         if not np.isfinite(probed).all():
-            raise plugin.fault("finite numbers for a picture of noise", "NaN or infinity")
+            raise plugin.fault("finite numbers for an image of noise", "NaN or infinity")
 
     def features(
         self, pictures: Sequence[UInt8[np.ndarray, "_ _ 3"]]
     ) -> Float32[np.ndarray, "n d"]:
-        """Return the embeddings of RGB pictures, as they are, in float32.
+        """Return the raw embeddings of RGB images, in float32.
 
-        Raise StepError for anything but one row of `dimension` floats a picture.
+        Raise StepError for anything but one row of `dimension` floats per image.
         """
         if not pictures:
             return np.zeros((0, self.dimension), np.float32)

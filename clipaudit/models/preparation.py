@@ -1,9 +1,9 @@
-"""Pictures to the tensors that a model takes: open_clip's and timm's transforms, cut in two.
+"""Prepares images as tensors for a model: open_clip's and timm's transforms, cut in two.
 
-These transforms end in arithmetic (to [0, 1], minus mean, over deviation). Done picture by
-picture that costs as much as the crop; here workers stop at uint8 pixels, which also makes what
-they send four times smaller, and the arithmetic is done a batch at a time: the same operations on
-the same numbers, so the same values, bit for bit.
+These transforms end in arithmetic (to [0, 1], minus mean, over deviation). Per image, it costs as
+much as the crop. Here workers stop at uint8 pixels, which are also four times smaller to send, and
+the arithmetic is done per batch: the same operations on the same numbers give the same values, bit
+for bit.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ Pixels = UInt8[np.ndarray, "height width 3"]
 
 @dataclass(frozen=True)
 class Preparation:
-    """A transform: `pixels` for a picture, then `tensor` for a batch of them."""
+    """A transform: `pixels` for an image, then `tensor` for a batch of them."""
 
     picture_steps: tuple[Any, ...]  # PIL to PIL, ends in RGB of the model's size
     mean: tuple[float, ...]
@@ -30,7 +30,7 @@ class Preparation:
     size: tuple[int, int]  # height, width
 
     def pixels(self, picture: Image.Image) -> Pixels:
-        """Return the picture resized and cropped, as uint8; random steps draw from torch's seed."""
+        """Return the image resized and cropped, as uint8; random steps draw from torch's seed."""
         for step in self.picture_steps:
             picture = step(picture)
         return np.asarray(picture)
@@ -42,7 +42,7 @@ class Preparation:
         *,
         layout: torch.memory_format = torch.contiguous_format,
     ) -> Float32[torch.Tensor, "n 3 height width"]:
-        """Return what the model takes, computed on `device`, with that layout in memory."""
+        """Return the model's input, computed on `device`, with this layout in memory."""
         batch = pixels.to(device, non_blocking=True).permute(0, 3, 1, 2)
         batch = batch.contiguous(memory_format=layout).to(torch.float32).div_(255)
         mean = torch.tensor(self.mean, device=device).view(3, 1, 1)
@@ -77,8 +77,8 @@ def timm_training_preparation(
 ) -> Preparation:
     """Return pytorch/examples' training transform, at timm's size, mean and deviation.
 
-    A random resized crop of `crop_scale` of the area, then, with `flip`, half of them mirrored.
-    torchvision's, since timm's own draws its crops from Python's generator instead of torch's.
+    It is a random resized crop of `crop_scale` of the area, then, with `flip`, half of them are
+    mirrored. It is torchvision's, since timm's draws crops from Python's generator, not torch's.
     """
     size = settings["input_size"][1:]
     crop = RandomResizedCrop(size, scale=crop_scale, interpolation=InterpolationMode.BILINEAR)
@@ -97,7 +97,7 @@ def _timms(steps: tuple[Any, ...], settings: Mapping[str, Any]) -> Preparation:
 
 
 def _before(to_tensor: type, steps: Sequence[Any]) -> tuple[Any, ...]:
-    """Cut a library's list of steps where pictures become tensors."""
+    """Return the steps of a library's list before images become tensors."""
     border = next(at for at, step in enumerate(steps) if isinstance(step, to_tensor))
     assert len(steps) == border + 2, "a transform ends in to-tensor and normalize"
     return tuple(steps[:border])

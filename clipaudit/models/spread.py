@@ -1,4 +1,4 @@
-"""Work on many things, spread over processes; what comes of it does not depend on how many."""
+"""Spreads work on many items over processes; their number does not affect the result."""
 
 import multiprocessing
 import traceback
@@ -11,19 +11,19 @@ from typing import Generic, TypeVar
 from clipaudit.errors import ClipauditError, StepError
 
 R = TypeVar("R")
-BATCH = 32  # things that a process takes at a time
+BATCH = 32  # items that a process takes at a time
 
 
 def spread(
     work: Callable[[Sequence[int]], Iterable[R]], count: int, *, workers: int, each: int
 ) -> Iterator[R]:
-    """Yield what `work` gives for the numbers 0 to `count` - 1, in their order.
+    """Yield the results of `work` for the numbers 0 to `count` - 1, in order.
 
-    `work` gets some of the numbers, ascending, and gives an item for each, in order. It is called
+    `work` gets some of the numbers, ascending, and yields an item for each, in order. It is called
     in up to `workers` processes, with every n-th batch of numbers in each; `each` is how many
-    numbers make the start of a process worth while. One process is this one. What `work` holds is
-    inherited, what it gives is pickled. An error that it raises is raised as it is; StepError for a
-    process that ends too early.
+    numbers make the start of a process worthwhile. A single process is this one. The state of
+    `work` is inherited, its items are pickled. Its errors are raised unchanged; raises StepError
+    for a process that ends too early.
     """
     if count == 0:
         return
@@ -42,20 +42,20 @@ def spread(
 
 
 class _Stream(Generic[R]):
-    """A process that works, and what it sends; torch's would take a second to import."""
+    """A process that works, and its output; torch's would take a second to import."""
 
     def __init__(self, work: Callable[[Sequence[int]], Iterable[R]], numbers: list[int]) -> None:
         context = multiprocessing.get_context("fork")  # what `work` holds cannot be pickled
         self._received, sending = context.Pipe(duplex=False)
         self._process = context.Process(target=_send, args=(work, numbers, sending), daemon=True)
         self._process.start()
-        sending.close()  # here, so that the process alone holds it: its end ends what is received
+        sending.close()  # here, so that only the process holds it: receiving ends when it ends
 
     def __enter__(self) -> "_Stream[R]":
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.terminate()  # nobody wants more of it
+        self._process.terminate()  # its output is not needed any more
         self._process.join()
         self._received.close()
 
@@ -67,8 +67,8 @@ class _Stream(Generic[R]):
             self._process.join()
             raise StepError(
                 f"process {self._process.pid}, one of those that share the work, ended with "
-                f"{self._process.exitcode}, expected 0. -9 means that it was killed, mostly for "
-                "memory: ask for fewer cores. For other numbers its error is above."
+                f"{self._process.exitcode}, expected 0. -9 means that it was killed, usually for "
+                "memory: use fewer cores. For other numbers, its error is above."
             ) from error
         if isinstance(batch, Exception):
             raise batch
@@ -78,7 +78,7 @@ class _Stream(Generic[R]):
 def _send(
     work: Callable[[Sequence[int]], Iterable[R]], numbers: list[int], sending: Connection
 ) -> None:
-    """Send the items in batches; an error in place of one, with its traceback if it is a bug."""
+    """Send the items in batches, or an error instead of one, with its traceback if it is a bug."""
     try:
         items = iter(work(numbers))
         while taken := list(islice(items, BATCH)):

@@ -1,6 +1,6 @@
-"""The image encoder that needs no model: the pixels of a thumbnail.
+"""Embeds images without a model: the pixels of a thumbnail.
 
-It is a plug-in like those of others, and a baseline: whatever it finds similar is similar pixel by
+It is a plug-in like others, and a baseline: images that it finds similar are similar pixel by
 pixel.
 """
 
@@ -12,11 +12,11 @@ from PIL import Image
 
 from clipaudit.errors import ConfigError
 
-MOST = 64  # pixels a side: 12,289 numbers an image
+MOST = 64  # pixels per side: 12,289 numbers per image
 
 
 class Thumbnails:
-    """The pixels of each image, averaged over a grid, less their mean."""
+    """The pixels of each image, averaged over a grid, minus their mean."""
 
     def __init__(self, *, side: object = 8, device: str) -> None:
         """Take the thumbnail's width and height in pixels; raise ConfigError unless 2 to 64.
@@ -28,9 +28,9 @@ class Thumbnails:
         self._size = (side, side)
 
     def embed(self, pictures: Sequence[UInt8[np.ndarray, "_ _ 3"]]) -> Float32[np.ndarray, "n d"]:
-        """Return 3 * side * side + 1 numbers a picture: pixels less their mean, and a one.
+        """Return 3 * side * side + 1 numbers per image: pixels minus their mean, and a one.
 
-        The one gives blank pictures a direction, too: all of them the same.
+        The one also gives blank images a direction, the same for all.
         """
         return np.stack([self._embedded(picture) for picture in pictures])
 

@@ -1,7 +1,7 @@
-"""Tokenizers of CLIP models: of a vocabulary file, or as a text_cfg says; without code of theirs.
+"""Loads tokenizers of CLIP models, from a vocabulary file or by a text_cfg, without their code.
 
-A checkpoint of transformers may bring Python files, and a model's definition may ask for them to be
-run. Here they never are: such a tokenizer, and such a text model, is refused.
+A checkpoint of transformers may include Python files, and a model's definition may ask to run them.
+They never run here: such tokenizers and text models are refused.
 """
 
 from collections.abc import Callable
@@ -38,9 +38,9 @@ def own_vocabulary(text: Definition, path: Path) -> SimpleTokenizer:
 
 
 def plain_tokenizer(text: Definition, directory: Path | None) -> Tokenizer:
-    """Return the tokenizer that a text_cfg asks for; files are looked for in `directory`.
+    """Return the tokenizer that a text_cfg names; files are searched for in `directory`.
 
-    InputError for one that cannot be read, or that would run code of its own.
+    Raises InputError for one that cannot be read, or that would run code of its own.
     """
     length = text.get("context_length", DEFAULT_CONTEXT_LENGTH)
     options = dict(text.get("tokenizer_kwargs") or {})
@@ -61,7 +61,7 @@ def _hugging_face(source: str, options: Definition, **own: Any) -> Tokenizer:  #
     if options.pop("trust_remote_code", False):
         raise InputError(
             f"{source}: text_cfg.tokenizer_kwargs asks for trust_remote_code, that is, to run the "
-            "Python files beside it. clipaudit runs no code of a checkpoint: take the key out, or "
+            "Python files beside it. clipaudit runs no code of a checkpoint: remove the key, or "
             "save the tokenizer as one of transformers' own classes."
         )
     try:
@@ -76,14 +76,14 @@ def _unreadable(source: str, error: Exception) -> InputError:
 
 
 def _first_line(error: Exception) -> str:
-    """Leave out what transformers goes on to advise: to run the code."""
+    """Return the first line, without transformers' advice to run the code."""
     return str(error).partition("\n")[0]
 
 
 def refuse_code(text_model: str) -> None:
     """Raise InputError for a text model of transformers that needs Python files of its own.
 
-    Asked for before open_clip is: that would ask on the terminal whether to run them.
+    This is called before open_clip, which would ask on the terminal whether to run them.
     """
     from transformers import AutoConfig
 

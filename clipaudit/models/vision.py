@@ -1,7 +1,7 @@
-"""The image encoders that come with the project: any vision model of timm or transformers.
+"""Defines the built-in image encoders: any vision model of timm or transformers.
 
-They are plug-ins like those of others. Weights are read from local files or the hub cache, without
-network and without code of the checkpoint.
+They are plug-ins like others. Weights are read from local files or the hub cache, without network
+and without code of the checkpoint.
 """
 
 import sys
@@ -18,11 +18,11 @@ from clipaudit.errors import ConfigError, InputError
 from clipaudit.models.checkpoints import checkpoint_folder, load_with_processor, refuse_gaps
 from clipaudit.models.preparation import timm_preparation
 
-WEIGHTS = ("model.safetensors", "pytorch_model.bin")  # that timm's hub folders hold
+WEIGHTS = ("model.safetensors", "pytorch_model.bin")  # in timm's hub folders
 
 
 class Timm:
-    """A timm model without its head, such as DINOv2, with timm's own way to prepare pictures."""
+    """A timm model without its head, such as DINOv2, with timm's own preparation of images."""
 
     def __init__(
         self,
@@ -32,9 +32,9 @@ class Timm:
         arguments: Mapping[str, Any] | None = None,
         device: str,
     ) -> None:
-        """Load the model that timm calls `model`.
+        """Load timm's model `model`.
 
-        `checkpoint` is a file with weights; when absent they come from the hub cache. `arguments`
+        `checkpoint` is a file with weights; if absent, they come from the hub cache. `arguments`
         are passed on to timm, such as {img_size: 224}. Raises ConfigError or InputError.
         """
         from timm.data.config import resolve_model_data_config
@@ -46,7 +46,7 @@ class Timm:
         given = dict(arguments or {})
         taken = [name for name in given if name in DECIDED_ELSEWHERE]
         if taken:
-            raise ConfigError(f"options.arguments: {', '.join(taken)} is decided here; remove it")
+            raise ConfigError(f"options.arguments: {', '.join(taken)} is set here; remove it")
         hub_name = known_model(model).hf_hub_id
         path = Path(checkpoint) if checkpoint else _cached(model, hub_name)
         if not path.is_file():
@@ -55,11 +55,9 @@ class Timm:
         try:
             weights = load_state_dict(str(path), weights_only=True)
         except UNREADABLE as error:
-            raise InputError(
-                f"{path}: not a checkpoint that holds only weights: {error}"
-            ) from error
+            raise InputError(f"{path}: not a checkpoint of only weights: {error}") from error
         adapted = getattr(sys.modules[type(made).__module__], "checkpoint_filter_fn", None)
-        try:  # timm's own: of other versions, or for pictures of another size
+        try:  # timm converts weights of other versions, or for images of another size
             report = made.load_state_dict(
                 adapted(weights, made) if adapted else weights, strict=False
             )
@@ -73,7 +71,7 @@ class Timm:
         self._model = made.to(self._device).eval()
 
     def embed(self, pictures: Sequence[UInt8[np.ndarray, "_ _ 3"]]) -> Float32[np.ndarray, "n d"]:
-        """Return the pooled features of the pictures."""
+        """Return the pooled features of the images."""
         prepared = [self._preparation.pixels(Image.fromarray(each)) for each in pictures]
         with torch.inference_mode():
             batch = self._preparation.tensor(torch.from_numpy(np.stack(prepared)), self._device)
@@ -84,7 +82,7 @@ def _cached(model: str, hub_name: str | None) -> Path:
     """Return the weights of a model in the hub cache."""
     if hub_name is None:
         raise InputError(
-            f"{model}: timm names no weights of the hub for it. Give a file as options.checkpoint, "
+            f"{model}: timm lists no hub weights for it. Give a file as options.checkpoint, "
             "or a name with a tag, such as vit_small_patch14_dinov2.lvd142m."
         )
     folder = checkpoint_folder(hub_name)
@@ -102,8 +100,8 @@ class Transformers:
     ) -> None:
         """Load a folder or a name in the hub cache.
 
-        `output` chooses the pooled output or the first token of the last layer. Of a model of
-        images and text, such as CLIP, the vision model is taken.
+        `output` chooses the pooled output or the first token of the last layer. For a model of
+        images and text, such as CLIP, the vision model is used.
         """
         from transformers import AutoModel
 
@@ -117,7 +115,7 @@ class Transformers:
         self._model = getattr(model, "vision_model", model).to(self._device).eval()
 
     def embed(self, pictures: Sequence[UInt8[np.ndarray, "_ _ 3"]]) -> Float32[np.ndarray, "n d"]:
-        """Return the chosen output for the pictures."""
+        """Return the chosen output for the images."""
         prepared = self._processor(
             images=list(pictures), return_tensors="pt", input_data_format="channels_last"
         )

@@ -1,4 +1,4 @@
-"""Worker processes that produce batches for a model, through torch's DataLoader."""
+"""Runs worker processes that produce batches for a model, through torch's DataLoader."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
@@ -13,11 +13,11 @@ Produce = Callable[[int, int], Iterator[T]]
 
 
 class Workers(Generic[T]):
-    """Iterates over what workers produce: one item of each in turn, those that have ended left out.
+    """Iterates over the output of workers: one item of each in turn, skipping those that ended.
 
-    `produce(worker, workers)` is called in each of `workers` processes, at every iteration anew,
-    and yields dataclasses, or named tuples, whose tensors come without copying; with 0 processes
-    it is called here, as worker 0 of 1. The processes live as long as this object.
+    `produce(worker, workers)` is called again in each of `workers` processes at every iteration. It
+    yields dataclasses, or named tuples, whose tensors are not copied; with 0 processes it is called
+    here, as worker 0 of 1. The processes live as long as this object.
     """
 
     def __init__(self, produce: Produce[T], *, workers: int, pinned: bool = False) -> None:
@@ -28,11 +28,11 @@ class Workers(Generic[T]):
             num_workers=workers,
             persistent_workers=workers > 0,
             pin_memory=pinned,
-            generator=torch.Generator(),  # its own: the process's random state stays as it is
+            generator=torch.Generator(),  # its own: the process's random state is unchanged
         )
 
     def __iter__(self) -> Iterator[T]:
-        """Yield the items; an error of ours that a worker met is raised as it is."""
+        """Yield the items; raise our errors of a worker unchanged."""
         for item in self._loader:
             if isinstance(item, ClipauditError):
                 raise item
@@ -40,7 +40,7 @@ class Workers(Generic[T]):
 
 
 class _Stream(IterableDataset):  # type: ignore[type-arg]  # beartype knows no subscripted one
-    """What DataLoader wants to have; an error becomes an item, or it would come as a traceback."""
+    """The form that DataLoader needs; errors become items, or they would arrive as tracebacks."""
 
     def __init__(self, produce: Callable[[int, int], Iterator[Any]]) -> None:
         super().__init__()

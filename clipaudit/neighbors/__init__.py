@@ -1,1 +1,1 @@
-"""Exact nearest neighbours in both directions; pure arrays, no files."""
+"""Exact nearest neighbours in both directions, over arrays, without files."""

@@ -1,4 +1,4 @@
-"""Exact nearest neighbours of two arrays, without files."""
+"""Finds exact nearest neighbours of two arrays, without files."""
 
 from dataclasses import dataclass
 
@@ -14,8 +14,8 @@ from clipaudit.neighbors.interface import Queries
 class Neighbors:
     """The k rows nearest to each query, and the query nearest to each row, by cosine similarity.
 
-    `rows` fall by similarity, the lower row first among equals; with fewer rows than k the rest is
-    -1, of similarity -inf. `query` is the lowest among equals, -1 and -inf without queries.
+    `rows` are sorted by falling similarity, the lower row first in a tie; with fewer rows than k
+    the rest is -1, of similarity -inf. `query` is the lowest in a tie, -1 and -inf without queries.
     """
 
     rows: Int64[np.ndarray, "q k"]
@@ -27,11 +27,12 @@ class Neighbors:
 def nearest(
     queries: Float[np.ndarray, "q d"], rows: Float[np.ndarray, "n e"], *, k: int = 1
 ) -> Neighbors:
-    """Return the nearest neighbours both ways, each pair compared.
+    """Return the nearest neighbours both ways, comparing each pair.
 
-    Vectors of any length but 0 are taken: they are scaled to 1 and rounded to float16, as the
+    Vectors may have any length except 0: they are scaled to 1 and rounded to float16, as the
     workflow stores them, and compared exactly, so that equal similarities are true ties. Raise
-    InputError for vectors of different dimensions, of length 0, and with numbers not finite.
+    InputError for vectors of different dimensions, of length 0, or with numbers that are not
+    finite.
 
     >>> found = nearest(np.eye(2), np.array([[1.0, 0.1], [0.0, 3.0], [1.0, 0.0]]), k=2)
     >>> found.rows.tolist(), found.query.tolist()
@@ -46,10 +47,10 @@ def nearest(
 
 
 def unit_halves(vectors: Float[np.ndarray, "n d"], name: str) -> Float16[np.ndarray, "n d"]:
-    """Return vectors scaled to length 1 in float16; InputError for one that has no direction."""
+    """Return vectors scaled to length 1 in float16; raise InputError for length 0."""
     wide: np.ndarray = np.asarray(vectors, np.float32)
     if wide.ndim != 2:
-        raise InputError(f"{name}: an array of shape {wide.shape}; give a vector a row")
+        raise InputError(f"{name}: an array of shape {wide.shape}; give one vector per row")
     lengths = np.linalg.norm(wide, axis=1, keepdims=True)
     wrong = np.flatnonzero(~(np.isfinite(lengths) & (lengths > 0)))
     if len(wrong):

@@ -1,4 +1,4 @@
-"""The registry of search backends: every one gives the same bytes, they differ in speed only."""
+"""Registers the search backends, which give the same bytes and differ only in speed."""
 
 from typing import Unpack
 
@@ -13,7 +13,7 @@ _USUAL: Resources = {
     "block_queries": BLOCK_QUERIES,
     "threads": None,
 }
-# Products that NumPy makes in less time than the others need to start: threads, importing torch.
+# Products that NumPy computes before the others have started: threads, importing torch.
 SMALL_FOR_NATIVE = 10**7
 SMALL_FOR_TORCH = 10**9
 
@@ -27,14 +27,14 @@ def search(
 ) -> Search:
     """Start one pass over train samples against `queries`, keeping each query's k nearest.
 
-    Only `queries` and `k` show in the output. `backend` is "numpy" (the plain float64 reference),
+    Only `queries` and `k` affect the output. `backend` is "numpy" (the plain float64 reference),
     "torch" (screened in low precision on `device`, decided in float64), "native" (the same in
-    C++, for x86 processors) or "triton" (the same by one kernel, for NVIDIA GPUs). Where one of the
-    last two does not run, torch takes its place and the log says why. Memory grows with
+    C++, for x86 processors) or "triton" (the same by one kernel, for NVIDIA GPUs). If one of the
+    last two does not run, torch replaces it and the log says why. Memory grows with
     block_rows * block_queries, and with queries * k; that of "native" only with the latter. A block
-    larger than `block_rows` is cut; for "triton" `block_queries` only bounds memory, since it takes
-    a whole test set at once. `threads` limits the CPU's (None: as the process is set); the BLAS
-    below NumPy follows its own environment variables.
+    larger than `block_rows` is cut; for "triton", `block_queries` only bounds memory, since it
+    takes a whole test set in one launch. `threads` limits the CPU threads (None: the process's
+    setting); NumPy's BLAS follows its own environment variables.
     """
     if backend not in _BACKENDS:
         raise ConfigError(f"backend {backend!r} is not one of {', '.join(sorted(_BACKENDS))}")
@@ -46,14 +46,14 @@ def search(
 
 
 def quicker_backend(rows: int, queries: int, dimension: int, *, device: str = "cpu") -> str:
-    """Return the name of the backend that answers sooner over `rows` train samples.
+    """Return the name of the faster backend for `rows` train samples.
 
     >>> quicker_backend(10, queries=2, dimension=4)
     'numpy'
     >>> quicker_backend(10, queries=2, dimension=4, device="cuda")
     'torch'
 
-    On GPUs it is torch: nobody has measured "triton" there yet.
+    On GPUs it is torch, as "triton" has not been measured there.
     """
     if device != "cpu":
         return "torch"
@@ -64,7 +64,7 @@ def quicker_backend(rows: int, queries: int, dimension: int, *, device: str = "c
 
 
 def runs_natively(device: str) -> bool:
-    """Return whether the native search can be had for this device."""
+    """Return whether the native search is available for this device."""
     from clipaudit.neighbors.native.library import kernels
 
     return device == "cpu" and bool(kernels())
@@ -76,7 +76,7 @@ def _numpy(queries: Queries, k: int, **resources: Unpack[Resources]) -> Search:
     device, columns = resources["device"], resources["block_queries"]
     if device != "cpu":
         raise ConfigError(f"the numpy backend runs on the cpu, not on {device!r}; use torch there")
-    cells = 1 << 22  # float64 similarities held at once: 32 MB, and their sorting as much again
+    cells = 1 << 22  # float64 similarities held at once: 32 MB, and as much again for sorting
     rows = max(1, min(resources["block_rows"], cells // columns))
     return Reference(queries, k, block_rows=rows, block_queries=columns)
 

@@ -1,4 +1,4 @@
-"""The best query of every train row, first by screened values, in the end by exact ones."""
+"""Finds the best query of every train row, first by screened values, finally by exact ones."""
 
 from collections.abc import Callable
 
@@ -16,12 +16,12 @@ Scorer = Callable[[Int64[Tensor, " m"], Int64[Tensor, " m"]], Float64[Tensor, " 
 class BestQueries:
     """For each of n rows, the query with the highest value strictly above `start`.
 
-    Values are within `bound` of their screened values. Screened offers wait until `settle` scores
-    exactly those that can still win; the lowest query wins a tie, in whatever order offers come.
+    Values are within `bound` of their screened values. Screened offers wait until `settle` computes
+    exact scores for those that can still win; the lowest query wins a tie, in any order of offers.
     """
 
     def __init__(self, n: int, start: float, bound: float, device: str) -> None:
-        """Start without any offer."""
+        """Start without offers."""
         self._start = start
         self._bound = bound
         self._value = torch.full((n,), start, dtype=torch.float64, device=device)
@@ -79,9 +79,9 @@ class BestQueries:
             self._waiting = []
 
     def winners(self) -> Int64[Tensor, " n"]:
-        """Return the winning query of each row, -1 where nobody is above the start."""
+        """Return the winning query of each row, -1 if none is above the start."""
         return torch.where(self._query == _NOBODY, -1, self._query)
 
     def values(self) -> Float64[Tensor, " n"]:
-        """Return the winners' exact values, and the start where nobody won."""
+        """Return the winners' exact values, and the start if none won."""
         return self._value

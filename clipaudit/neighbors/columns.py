@@ -1,4 +1,4 @@
-"""The k nearest train samples of every query, kept sorted while candidates stream in."""
+"""Keeps the k nearest train samples of every query, sorted, while candidates stream in."""
 
 import torch
 from jaxtyping import Float64, Int64
@@ -21,7 +21,7 @@ class Columns:
         self._k = k
 
     def kth(self, start: int, stop: int) -> Float64[Tensor, " w"]:
-        """Return what a candidate must reach to matter to these queries: their k-th best so far."""
+        """Return the value that candidates of these queries must reach: their k-th best so far."""
         return self._similarity[start:stop, -1]
 
     def fold(
@@ -30,7 +30,7 @@ class Columns:
         similarity: Float64[Tensor, " m"],
         address: Int64[Tensor, " m"],
     ) -> None:
-        """Let candidates compete for a place among their query's k nearest."""
+        """Add candidates to their query's k nearest if they are near enough."""
         live = similarity >= self._similarity[queries, -1]
         queries, similarity, address = queries[live], similarity[live], address[live]
         if len(queries) == 0:
@@ -64,14 +64,14 @@ class Columns:
     def _rise(
         self, touched: Int64[Tensor, " t"], queries: Int64[Tensor, " m"], address: Tensor
     ) -> bool:
-        """Return whether every query's candidates come by address, after all it has so far.
+        """Return whether every query's candidates are sorted by address, after all it has so far.
 
-        Then stable sorting by similarity keeps ties in the order of their addresses.
+        Stable sorting by similarity then keeps ties in the order of their addresses.
         """
         rises = address.diff() > 0
         rises |= queries.diff() > 0
         return bool(rises.all()) and bool(self._address[touched].max() < address.min())
 
     def top(self) -> TopK:
-        """Return the state as arrays of its own."""
+        """Return a copy of the state as arrays."""
         return TopK(self._similarity.cpu().numpy().copy(), self._address.cpu().numpy().copy())

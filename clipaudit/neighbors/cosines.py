@@ -1,9 +1,9 @@
-"""The similarity of stored vectors: the cosine, by exact sums and three rounded operations."""
+"""Computes the similarity of stored vectors: the cosine, by exact sums and three roundings."""
 
 import numpy as np
 from jaxtyping import Float16, Float64
 
-LEAST = 2.0**-60  # below the length of every float16 vector but that of zeros
+LEAST = 2.0**-60  # below the length of every float16 vector except zeros
 _STRIP_ROWS = 4_096  # rows widened at once
 
 
@@ -22,7 +22,7 @@ def cosines(
     """Return the similarity of each row and column: x.y / sqrt(|x|^2 |y|^2).
 
     It is 1 for equal vectors and at most 1 + 2^-51 for any; 0 for one of zeros. The sums are
-    exact; the product below the root, the root and the quotient are rounded as IEEE 754 has it.
+    exact; the product below the root, the root and the quotient are rounded as in IEEE 754.
 
     >>> cosines(np.array([[3, 4], [0, 0]], "f2"), np.array([[3, 4], [4, -3]], "f2")).tolist()
     [[1.0, 0.0], [0.0, 0.0]]
@@ -37,7 +37,7 @@ def cosines(
 def paired_cosines(
     rows: Float16[np.ndarray, "n d"], others: Float16[np.ndarray, "n d"]
 ) -> Float64[np.ndarray, " n"]:
-    """Return the similarity of each row and the other one in its place, as `cosines` does.
+    """Return the similarity of each row and the other array's same row, as `cosines` does.
 
     >>> paired_cosines(np.array([[3, 4], [0, 0]], "f2"), np.array([[4, -3], [4, 3]], "f2")).tolist()
     [0.0, 0.0]

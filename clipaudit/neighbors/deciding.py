@@ -1,7 +1,7 @@
-"""What searches on torch share: they differ in how they screen, exact float64 sums decide.
+"""Shares code among searches on torch: each screens in its own way, exact float64 sums decide.
 
-A pair that lies within the error bound of a decision is scored exactly; one that does not cannot
-matter. Where too much does, the exact product of all pairs takes the place of screening.
+A pair within the error bound of a decision is scored exactly; others cannot matter. If too many
+are, the exact product of all pairs replaces screening.
 """
 
 from abc import ABC, abstractmethod
@@ -30,7 +30,7 @@ EXCESS_ROUNDING = 2.0**-17  # three roundings to float32 of numbers up to 32
 
 
 class Deciding(ABC):
-    """A `Search` in torch; how a block is screened against a test set is the subclass's."""
+    """A `Search` in torch; subclasses define how a block is screened against a test set."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class Deciding(ABC):
         precision: screening.Precision,
         **resources: Unpack[Resources],
     ) -> None:
-        """Start with no train samples; only `queries` and `k` show in the output."""
+        """Start with no train samples; only `queries` and `k` affect the output."""
         self._dimension = queries.dimension
         self._k = k
         self._device = resources["device"]
@@ -91,7 +91,7 @@ class Deciding(ABC):
     def _search(
         self, block: Block, group: Group, nearest: BestQueries, excess: BestQueries
     ) -> None:
-        """Let all pairs that can matter compete, for both values and in the columns."""
+        """Offer all pairs that can matter, for both values and in the columns."""
 
     def _settle(
         self, block: Block, nearest: BestQueries, excess: BestQueries, *, last: bool = True
@@ -106,7 +106,7 @@ class Deciding(ABC):
         queries: Int64[Tensor, " m"],
         screened: Float64[Tensor, " m"],
     ) -> None:
-        """Let candidates of the columns compete by their exact similarities."""
+        """Offer candidates of the columns by their exact similarities."""
         exact = self._exact(block, rows, queries)
         screening.check_bound(screened, exact, block.bound)
         self._columns.fold(queries, exact, block.addresses[rows])
@@ -119,7 +119,7 @@ class Deciding(ABC):
         nearest: BestQueries,
         excess: BestQueries,
     ) -> None:
-        """Do without screening, some rows at a time."""
+        """Search without screening, some rows at a time."""
         queries = self._queries.stored[panel.start : panel.stop]
         for some in torch.split(rows, DENSE_ROWS):
             similarity = cosines(block.stored[some], queries)

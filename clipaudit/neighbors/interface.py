@@ -1,12 +1,12 @@
-"""What goes into a search and what comes out of it, the same for every backend.
+"""Defines the inputs and outputs of a search, the same for every backend.
 
 The similarity of two stored float16 vectors x and y is their cosine, x.y / sqrt(|x|^2 |y|^2): a
-stored vector has length 1 but for its rounding to float16, which would show in the fourth decimal.
-A product of two float16 numbers is a multiple of 2^-48, so while ||x|| ||y|| < 32 float64 holds
-every partial sum exactly, in any order. What follows is a product, a root and a quotient, each
-rounded as IEEE 754 has it. So the similarity is one well-defined number on every machine, block
-size, thread count and backend, it is 1 for equal vectors, and pairs with equal sums are ties.
-`Queries` and `check_norms` refuse vectors for which that does not hold.
+stored vector has length 1 except for its rounding to float16, which would show in the fourth
+decimal. A product of two float16 numbers is a multiple of 2^-48, so while ||x|| ||y|| < 32 float64
+holds every partial sum exactly, in any order. A product, a root and a quotient follow, each rounded
+as in IEEE 754. So the similarity is one well-defined number for every machine, block size, thread
+count and backend, it is 1 for equal vectors, and pairs with equal sums are ties. `Queries` and
+`check_norms` refuse vectors for which this does not hold.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ _STRIP_ROWS = 4_096  # rows widened at once
 
 
 class Resources(TypedDict, total=False):
-    """How a search runs, which never shows in what it gives: see `backends.search`."""
+    """How a search runs, which does not affect its results: see `backends.search`."""
 
     device: str
     block_rows: int
@@ -35,11 +35,11 @@ class Resources(TypedDict, total=False):
 
 @dataclass(frozen=True, eq=False)
 class Queries:
-    """The test samples of g test sets side by side: set i holds `starts[i]` to `starts[i + 1]`.
+    """The test samples of g test sets side by side: set i is `starts[i]` to `starts[i + 1]`.
 
     `starts` has g + 1 entries, rising from 0 to q; a set may be empty. `addresses` rise strictly
     within a set, so that the lowest query of a set is the one with the lowest address. `gaps[t]`
-    is what a similarity must exceed to cross query t's gap: -inf is crossed by everything.
+    is the similarity above which a sample crosses query t's gap; every sample crosses -inf.
     """
 
     vectors: Float16[np.ndarray, "q d"]
@@ -48,7 +48,7 @@ class Queries:
     gaps: Float64[np.ndarray, " q"] | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what would make a result wrong or depend on the backend."""
+        """Raise InputError for values that would make a result wrong or depend on the backend."""
         check_vectors(self.vectors, "queries")
         q = len(self.vectors)
         if not self.starts or self.starts[0] != 0 or self.starts[-1] != q:
@@ -70,7 +70,7 @@ class Queries:
 
     @property
     def dimension(self) -> int:
-        """The length d of every vector."""
+        """Return the length d of every vector."""
         return int(self.vectors.shape[1])
 
     def sets(self) -> Iterator[tuple[int, int]]:
@@ -82,10 +82,10 @@ class Queries:
 class RowBest:
     """The row direction for a block of n train samples and g test sets.
 
-    `query` is the most similar query of the set, the lowest among equals (-1, and similarity -inf,
-    when the set is empty). `excess_query` is the query t with the largest similarity - gap_t among
-    those that the sample is strictly more similar to than their gap, the lowest among equals, and
-    `excess_similarity` the similarity to it (-1 and -inf when there is none or there are no gaps).
+    `query` is the most similar query of the set, the lowest in a tie (-1, and similarity -inf, if
+    the set is empty). `excess_query` is the query t with the largest similarity - gap_t among those
+    with a similarity strictly above their gap, the lowest in a tie, and `excess_similarity` the
+    similarity to it (-1 and -inf if there is none or there are no gaps).
     """
 
     similarity: Float64[np.ndarray, "n g"]
@@ -114,7 +114,7 @@ class Search(Protocol):
     ) -> RowBest:
         """Return the block's nearest queries, and remember the block for `top`.
 
-        Nothing of a block that is refused is remembered.
+        A refused block is not remembered.
         """
 
     def top(self) -> TopK:
@@ -122,11 +122,11 @@ class Search(Protocol):
 
 
 def check_vectors(vectors: np.ndarray, place: str, dimension: int | None = None) -> None:
-    """Refuse anything but a float16 matrix with `dimension` columns (any number when None)."""
+    """Raise InputError unless this is a float16 matrix of this dimension (None: any)."""
     if vectors.ndim != 2 or vectors.dtype != np.float16:
         raise InputError(
             f"{place}: embeddings of type {vectors.dtype} and shape {vectors.shape}; "
-            "stored embeddings are a float16 matrix, one sample a row"
+            "stored embeddings are a float16 matrix, one sample per row"
         )
     if dimension is not None and vectors.shape[1] != dimension:
         raise InputError(
@@ -136,18 +136,18 @@ def check_vectors(vectors: np.ndarray, place: str, dimension: int | None = None)
 
 
 def _check_gaps(gaps: Float64[np.ndarray, " q"]) -> None:
-    """Refuse gaps that are no similarities; -inf stands for a query without a gap."""
+    """Raise InputError for gaps that are not similarities; -inf means a query without a gap."""
     wrong = ~((np.abs(gaps) <= _MOST) | (gaps == -np.inf))
     if wrong.any():
         query = int(wrong.argmax())
         raise InputError(
-            f"query {query}: its gap {gaps[query]} is no similarity, which is at most 1 in "
+            f"query {query}: its gap {gaps[query]} is not a similarity, which is at most 1 in "
             "magnitude; a query without a gap has -inf"
         )
 
 
 def vector_norms(vectors: Float16[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
-    """Return each row's Euclidean length; inf or NaN when an element is not finite."""
+    """Return each row's Euclidean length; inf or NaN if an element is not finite."""
     norms = np.empty(len(vectors), dtype=np.float32)
     for start in range(0, len(vectors), _STRIP_ROWS):
         part = slice(start, start + _STRIP_ROWS)
@@ -158,7 +158,7 @@ def vector_norms(vectors: Float16[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]
 def check_norms(
     norms: Float[np.ndarray, " n"], addresses: Int64[np.ndarray, " n"], kind: str
 ) -> None:
-    """Refuse vectors that are too long for exact sums, or not finite."""
+    """Raise InputError for vectors that are too long for exact sums, or not finite."""
     if len(norms) and not norms.max() <= NORM_LIMIT:  # also catches NaN
         index = int(np.argmax(~(norms <= NORM_LIMIT)))
         shard, row = shard_row(int(addresses[index]))

@@ -1,4 +1,4 @@
-"""The k best of several lists of neighbours, whatever their order; ties to the lowest address."""
+"""Merges lists of neighbours, in any order, to the k best; ties go to the lowest address."""
 
 from collections.abc import Iterable
 from functools import reduce
@@ -13,9 +13,9 @@ from clipaudit.neighbors.interface import TopK
 def merge(parts: Iterable[TopK], k: int) -> TopK:
     """Return each query's k nearest train samples over all parts.
 
-    The parts list the same queries in the same order, k or more samples each (padded where there
-    are fewer). Neither their order nor any earlier merging of some of them changes the result, so
-    long as no train sample lies in two parts. Parts are read once, and held two at a time.
+    The parts list the same queries in the same order, k or more samples each (padded if there are
+    fewer). Neither their order nor any earlier merging of some of them changes the result, if no
+    train sample is in two parts. Parts are read once, and held two at a time.
 
     >>> near = TopK(np.array([[0.9, 0.5]]), np.array([[4, 7]]))
     >>> far = TopK(np.array([[0.5, -np.inf]]), np.array([[1, -1]]))
@@ -42,7 +42,7 @@ def select(
 def empty(q: int, k: int) -> TopK:
     """Return the state before any train sample: no neighbours for each of q queries."""
     if k < 1:
-        raise ConfigError(f"k is {k}; ask for at least 1 neighbour of each test sample")
+        raise ConfigError(f"k is {k}; set at least 1 neighbour of each test sample")
     return TopK(np.full((q, k), -np.inf), np.full((q, k), -1, dtype=np.int64))
 
 
@@ -63,7 +63,7 @@ def _merge_two(left: TopK, right: TopK, k: int) -> TopK:
 def _prefix(part: TopK, k: int) -> TopK:
     if part.address.shape[1] < k:
         raise InputError(
-            f"merge: a part lists {part.address.shape[1]} neighbours a query, fewer than k = {k}; "
-            "search every part with at least the k of the merge"
+            f"merge: a part lists {part.address.shape[1]} neighbours per query, fewer than "
+            f"k = {k}; search every part with at least the k of the merge"
         )
     return TopK(part.similarity[:, :k], part.address[:, :k])

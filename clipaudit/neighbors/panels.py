@@ -1,4 +1,4 @@
-"""The operands of a screened search on their device: panels of queries and blocks of train rows."""
+"""Holds the operands of a screened search on their device: panels of queries, blocks of rows."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ from clipaudit.neighbors.tiles import LANES, ROW_MULTIPLE
 
 @dataclass(frozen=True)
 class Stored:
-    """Vectors as they are stored, and their exact squared lengths."""
+    """Vectors as stored, and their exact squared lengths."""
 
     vectors: Float16[Tensor, "n d"]
     squares: Float64[Tensor, " n"]
@@ -32,12 +32,12 @@ class Panel:
     start: int
     stop: int
     low: Float[Tensor, "v d"]  # in screening precision
-    gaps: Float64[Tensor, " v"] | None  # None where there is no gap to test
+    gaps: Float64[Tensor, " v"] | None  # None if there is no gap to test
 
 
 @dataclass(frozen=True)
 class Group:
-    """One test set: its panels, and its lowest query with gap -inf, which everything exceeds."""
+    """One test set: its panels, and its lowest query with gap -inf, which every sample exceeds."""
 
     panels: list[Panel]
     free: int | None
@@ -54,7 +54,7 @@ class Block:
 
     @property
     def n(self) -> int:
-        """The number of real rows."""
+        """Return the number of real rows."""
         return len(self.addresses)
 
 
@@ -87,7 +87,7 @@ class Operands:
 
     @property
     def low(self) -> Float[Tensor, "q d"]:
-        """All queries in screening precision."""
+        """Return all queries in screening precision."""
         return self._rounded.vectors
 
     def _group(self, start: int, stop: int, block_queries: int) -> Group:
@@ -155,13 +155,13 @@ def _over_lengths(
     left: Float64[Tensor, "*#shape"],
     right: Float64[Tensor, "*#shape"],
 ) -> Float64[Tensor, "*shape"]:
-    """Divide exact products by the lengths, in place; the squares of these are given."""
+    """Divide exact products by the lengths, in place, given their squares."""
     lengths = _roots(left * right).clamp_(min=LEAST)
     return products.div_(lengths).add_(0.0)  # -0.0 becomes 0.0
 
 
 def _roots(squares: Float64[Tensor, "*shape"]) -> Float64[Tensor, "*shape"]:
-    """Take square roots in place, rounded as IEEE 754 has it; MKL's, torch's on CPUs, are not."""
+    """Take square roots in place, rounded as in IEEE 754, unlike MKL's (torch's on CPUs)."""
     if squares.device.type == "cpu":
         np.sqrt(squares.numpy(), out=squares.numpy())
         return squares

@@ -1,4 +1,4 @@
-"""All pairs above a similarity: candidates by products in low precision, decided in float64."""
+"""Finds all pairs above a similarity: candidates in low precision, decisions in float64."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -18,11 +18,11 @@ from clipaudit.neighbors.screening import (
 )
 
 TILE_ROWS = 512  # vectors of each side multiplied at once: speed and memory, never results
-CROWDED = 1 / 16  # of a tile's pairs: to score as many one by one costs what all cost at once
+CROWDED = 1 / 16  # of a tile's pairs: scoring this many one by one costs as much as all at once
 
 # The numbers of left and right vectors, and their exact similarities.
 Pairs = tuple[Int64[np.ndarray, " m"], Int64[np.ndarray, " m"], Float64[np.ndarray, " m"]]
-# The similarity up to which pairs of these left and right vectors are not asked for.
+# The similarity up to which pairs of these left and right vectors are not needed.
 Floor = Callable[[slice, slice], float]
 
 
@@ -38,9 +38,9 @@ class _Side:
 class RangeSearch:
     """Finds the pairs of given left vectors and others whose exact similarity is above a floor.
 
-    `device` and `threads` (of the CPU; None: as the process is set) never show. Vectors must be
-    such as `interface.check_norms` lets pass. Memory: the left vectors twice, and up to 10 MB for a
-    tile and what is found in it.
+    `device` and `threads` (of the CPU; None: the process's setting) do not affect the result.
+    Vectors must pass `interface.check_norms`. Memory: the left vectors twice, and up to 10 MB for a
+    tile and its pairs.
     """
 
     def __init__(
@@ -59,11 +59,11 @@ class RangeSearch:
     def pairs(
         self, right: Float16[np.ndarray, "b d"], met: Int64[np.ndarray, " b"], floor: Floor
     ) -> Iterator[Pairs]:
-        """Yield the pairs of each tile, by rising left, then right number; tiles without any too.
+        """Yield the pairs of each tile, also of empty ones, by rising left, then right number.
 
-        Right vector j is to meet the left ones numbered below `met[j]`. Tiles in which none is met
-        are left out; in the others there may be pairs of later ones. A tile's floor is asked for
-        when its turn comes.
+        Right vector j is compared with the left ones numbered below `met[j]`. Tiles without any
+        such pair are left out; the others may contain pairs of later ones. A tile's floor is
+        requested when its turn comes.
         """
         for side in self._sides(right):
             most = met[side.numbers].max()

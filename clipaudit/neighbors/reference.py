@@ -1,4 +1,4 @@
-"""The plain search: blocked float64 cosines in NumPy. What every other backend must equal."""
+"""Searches plainly, by blocked float64 cosines in NumPy; every other backend must equal it."""
 
 from collections.abc import Iterator
 
@@ -21,7 +21,7 @@ class Reference:
     """A `Search` that computes every similarity exactly; memory grows with the two block sizes."""
 
     def __init__(self, queries: Queries, k: int, *, block_rows: int, block_queries: int) -> None:
-        """Start with no train samples; the block sizes never change a result."""
+        """Start with no train samples; the block sizes do not affect results."""
         self._queries = queries
         self._k = k
         self._block_rows = block_rows
@@ -56,7 +56,7 @@ class Reference:
         return TopK(self._top.similarity.copy(), self._top.address.copy())
 
     def _panels(self) -> Iterator[tuple[int, slice]]:
-        """Yield the queries, some of one set at a time, after the number of their set."""
+        """Yield the number of a set and some of its queries, for all queries."""
         for group, (first, last) in enumerate(self._queries.sets()):
             for start in range(first, last, self._block_queries):
                 yield group, slice(start, min(start + self._block_queries, last))
@@ -67,7 +67,7 @@ class Reference:
         similarity: Float64[np.ndarray, "b w"],
         addresses: Int64[np.ndarray, " b"],
     ) -> None:
-        """Let the rows compete for a place among the panel's k nearest."""
+        """Add the rows to the panel's k nearest if they are near enough."""
         top = TopK(self._top.similarity[panel], self._top.address[panel])  # views
         hit = similarity.max(axis=0) >= top.similarity[:, -1]  # a tie may have a lower address
         rows = np.broadcast_to(addresses, (int(hit.sum()), len(addresses)))
@@ -93,7 +93,7 @@ def _improve(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Update `value` and `query` where an offer is higher; return these rows and similarities.
 
-    Panels come in rising order and argmax takes the first of equals, so the lowest query wins.
+    Panels come in rising order and argmax takes the first in a tie, so the lowest query wins.
     """
     column = offers.argmax(axis=1)
     highest = np.take_along_axis(offers, column[:, None], axis=1)[:, 0]

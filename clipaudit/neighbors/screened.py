@@ -1,9 +1,9 @@
-"""The fast search: low-precision products find candidates, exact float64 sums decide.
+"""Searches fast: low-precision products find candidates, exact float64 sums decide.
 
-For every block of train rows and panel of queries one product in screening precision serves three
-questions: each row's best query, each row's best query beyond its gap, each query's k best rows.
-What lies within the error bound of a decision is scored exactly; what does not cannot matter. Where
-too much does (copies of one vector, k near the number of rows), the tile is computed exactly.
+For every block of train rows and panel of queries, one product in screening precision serves three
+searches: each row's best query, each row's best query beyond its gap, each query's k best rows.
+Pairs within the error bound of a decision are scored exactly; others cannot matter. If too many are
+(copies of one vector, k near the number of rows), the tile is computed exactly.
 """
 
 from typing import Unpack
@@ -35,7 +35,7 @@ class Screened(Deciding):
     ) -> None:
         """Start with no train samples.
 
-        Only `queries` and `k` show in the output. `precision` names one of
+        Only `queries` and `k` affect the output. `precision` names one of
         `screening.PRECISIONS`; None takes the fastest of the device.
         """
         device = resources["device"]
@@ -46,7 +46,7 @@ class Screened(Deciding):
     def _search(
         self, block: Block, group: Group, nearest: BestQueries, excess: BestQueries
     ) -> None:
-        """Screen panel by panel; a crowded one is computed exactly."""
+        """Screen panel by panel; compute a crowded one exactly."""
         for panel in group.panels:
             try:
                 found = self._screen(block, panel, nearest, excess)
@@ -60,7 +60,7 @@ class Screened(Deciding):
     def _screen(
         self, block: Block, panel: Panel, nearest: BestQueries, excess: BestQueries
     ) -> Found:
-        """Make the rows' offers, and return the candidates of the columns."""
+        """Add the rows' offers, and return the candidates of the columns."""
         tile = self._tile(block, panel)
         rows, columns, gaps = self._thresholds(tile, block, panel, nearest)
         lowest = min(int(codes.min()) for codes in (rows, columns, gaps) if codes is not None)
@@ -113,5 +113,5 @@ class Screened(Deciding):
         peaks = lane_peaks(scores)
         thresholds = excess.threshold(rows, peaks.amax(1).double()).float()
         found = reaching(scores, peaks, thresholds)
-        queries = panel.start + found.columns.clamp(max=tile.w - 1)  # a copy stands for the last
+        queries = panel.start + found.columns.clamp(max=tile.w - 1)  # a copy means the last
         excess.offer_screened(rows[found.rows], queries, found.values)

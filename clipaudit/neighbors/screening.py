@@ -1,4 +1,4 @@
-"""Low-precision similarities: how they are computed, ordered, and how wrong they can be.
+"""Computes low-precision similarities, orders them, and bounds their error.
 
 Vectors are scaled to length 1 first: x. With xhat the low-precision copy of x, and r_x = x - xhat,
 a computed similarity s~ obeys
@@ -7,8 +7,8 @@ a computed similarity s~ obeys
                   + (accumulation + result) ||xhat|| ||yhat|| + floor
 
 `accumulation` is K 2^-24 for float32 sums of K products in any order, times 4: CPUs may truncate
-where this counts rounding, and tensor cores do not document their order. `result` and `floor` are
-the rounding of the sum to the type of the result.
+instead of rounding, and tensor cores do not document their order. `result` and `floor` are the
+rounding of the sum to the type of the result.
 """
 
 from collections.abc import Iterator
@@ -44,10 +44,10 @@ PRECISIONS = {
 
 
 def fastest(device: str) -> Precision:
-    """Return the precision with the fastest products on this device: float16 where it can.
+    """Return the precision with the fastest products on this device: float16 if possible.
 
     On CPUs only AMX multiplies float16 with float32 sums at full speed; without it bfloat16
-    instructions, and without these float32, serve better.
+    instructions, and without these float32, are faster.
     """
     if torch.device(device).type == "cuda":
         return PRECISIONS["float16"]
@@ -61,7 +61,7 @@ def fastest(device: str) -> Precision:
 
 @dataclass(frozen=True)
 class Rounded:
-    """Vectors scaled to length 1, in screening precision, and the most that one of them lost."""
+    """Vectors scaled to length 1, in screening precision, and the largest loss of one of them."""
 
     vectors: Float[Tensor, "n d"]
     residual: float
@@ -70,7 +70,7 @@ class Rounded:
 def rounded(
     vectors: Float16[Tensor, "n d"], squares: Float64[Tensor, " n"], precision: Precision
 ) -> Rounded:
-    """Round vectors of these squared lengths, scaled to length 1; zeros stay zeros."""
+    """Return vectors scaled to length 1 by their squared lengths, rounded; zeros stay zeros."""
     scales = torch.where(squares > 0, squares.rsqrt(), 0).float()[:, None]
     low = torch.empty(vectors.shape, dtype=precision.floating, device=vectors.device)
     lost = 0.0
@@ -123,7 +123,7 @@ def floor_codes(numbers: Float64[Tensor, "*shape"], precision: Precision) -> Int
 
 @contextmanager
 def strict_products(threads: int | None) -> Iterator[None]:
-    """Within, half-precision products are summed in float32, by so many CPU threads."""
+    """Sum half-precision products in float32 within this context, by `threads` CPU threads."""
     matmul, before = torch.backends.cuda.matmul, torch.get_num_threads()
     reduced = matmul.allow_fp16_reduced_precision_reduction
     accumulated = matmul.allow_fp16_accumulation
@@ -141,9 +141,9 @@ def strict_products(threads: int | None) -> Iterator[None]:
 def check_bound(
     screened: Float64[Tensor, " m"], exact: Float64[Tensor, " m"], bound: float
 ) -> None:
-    """Refuse to go on when a screening value was wrong by more than the bound.
+    """Raise an error if a screening value was wrong by more than the bound.
 
-    Then this device or a setting of torch computes less exactly than `error_bound` assumes, and
+    This device or a setting of torch then computes less exactly than `error_bound` assumes, and
     other neighbours may have been missed.
     """
     worst = float((screened - exact).abs().max()) if len(exact) else 0.0

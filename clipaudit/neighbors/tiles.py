@@ -1,9 +1,9 @@
-"""One matrix of screening similarities, searched in both directions with few passes over it.
+"""Searches a matrix of screening similarities in both directions, with few passes over it.
 
-Reading the scores costs as much as a good part of multiplying them, so a tile is read once per
-direction: each reading takes the maxima of small folds (`peaks`), and only folds whose peak
-reaches a threshold are looked into. Scores are compared as integers, whose maxima are several
-times faster than those of half-precision floats.
+Reading the scores costs a good part of multiplying them, so a tile is read once per direction: each
+pass takes the maxima of small folds (`peaks`), and only folds whose peak reaches a threshold are
+searched. Scores are compared as integers, whose maxima are several times faster than those of
+half-precision floats.
 """
 
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ class Found:
 def rows_per_chunk(rows: int, k: int) -> int:
     """Return how many of a tile's rows share a column peak: many, but 4 k chunks or more.
 
-    The k-th highest of the peaks then lies close to the k-th highest similarity.
+    The k-th highest of the peaks is then close to the k-th highest similarity.
     """
     return next((size for size in _CHUNKS if rows // size >= 4 * k), _CHUNKS[-1])
 
@@ -45,13 +45,13 @@ def rows_per_chunk(rows: int, k: int) -> int:
 class Tile:
     """Screening scores of b rows (n of them real) and v columns (w of them real), as integers.
 
-    The others are copies of the last real row and column. As long as `raw`, the integers are the
-    scores' bits, which are ordered among the non-negative ones only, above all negative ones: good
-    enough for thresholds of 0 and more. `order` makes them ordered throughout.
+    The others are copies of the last real row and column. While `raw`, the integers are the scores'
+    bits, which are ordered only among the non-negative ones, above all negative ones: enough for
+    thresholds of 0 and more. `order` orders them throughout.
     """
 
     def __init__(self, scores: Float[Tensor, "b v"], shape: tuple[int, int], k: int) -> None:
-        """Take memory for the scores and the real shape (n, w); `fill` computes them."""
+        """Allocate the scores, for the real shape (n, w); `fill` computes them."""
         self.n, self.w = shape
         self.raw = True
         self._scores = scores
@@ -70,7 +70,7 @@ class Tile:
             self._peak(strip)
 
     def order(self) -> None:
-        """Make the integers ordered like the scores, negative ones too."""
+        """Order the integers like the scores, including negative ones."""
         for strip in self._strips():
             flip_negatives(self._codes[strip])
             self._peak(strip)
@@ -113,7 +113,7 @@ class Tile:
         """Return the pairs whose code reaches their row's threshold."""
         peaks = self._lane_peaks[: self.n]
         row, segment, lane, codes = _search(self._by_lane, peaks, thresholds[:, None])
-        column = (segment * LANES + lane).clamp_(max=self.w - 1)  # a copy stands for the last
+        column = (segment * LANES + lane).clamp_(max=self.w - 1)  # a copy means the last
         return Found(row, column, self.values(codes))
 
     def reaching_columns(self, thresholds: Int[Tensor, " w"]) -> Found:
@@ -130,7 +130,7 @@ class Tile:
         return rows[rows < self.n]
 
     def floats(self, rows: Int64[Tensor, " m"]) -> Float[Tensor, "m v"]:
-        """Return these rows' scores, columns' copies too, in float32."""
+        """Return these rows' scores in float32, including copied columns."""
         codes = self._codes.index_select(0, rows)
         if not self.raw:
             flip_negatives(codes)
@@ -159,7 +159,7 @@ def _search(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Return the positions (a, m, c) and entries that reach thresholds over (a, c).
 
-    What lies beyond the peaks is left out.
+    Entries beyond the peaks are left out.
     """
     a, c = peaks.shape
     folded, thresholds = folded[:a, :, :c], thresholds.expand(a, c)

@@ -1,4 +1,4 @@
-"""The gap rule of the similarity audit over arrays, without files."""
+"""Applies the gap rule of the similarity audit to arrays, without files."""
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -15,9 +15,10 @@ def kept_by_gap(
 ) -> Bool[np.ndarray, " n"]:
     """Return which samples of the large set pruning to the gap of a test set keeps.
 
-    A sample leaves that is more similar to some test image than all of the small set is; ties stay
-    (Mayilvahanan et al., ICLR 2024, Sec. 4.4: https://arxiv.org/abs/2310.09562). Embeddings of one
-    model, as `nearest` takes them. With no small set every sample leaves, with no test set none.
+    A sample is removed if it is closer to some test image than any sample of the small set; ties
+    are kept (Mayilvahanan et al., ICLR 2024, Sec. 4.4: https://arxiv.org/abs/2310.09562). The
+    embeddings are of one model, as for `nearest`. Without a small set every sample is removed,
+    without a test set none.
 
     >>> large = np.array([[1.0, 0.05], [1.0, 0.4], [0.0, 1.0]])
     >>> kept_by_gap(large, small=np.array([[1.0, 0.2]]), tests=np.array([[1.0, 0.0]])).tolist()

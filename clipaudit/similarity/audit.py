@@ -1,4 +1,4 @@
-"""The declaration of the similarity audit."""
+"""Declares the similarity audit."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ AUDIT = Audit(
     section=Similarity,
     check=check,
     manifests=lambda _, audit: similarity_manifests(audit),
-    pictured=lambda _: (),  # samples and embeddings alone will do: what needs more is left out
+    pictured=lambda _: (),  # samples and embeddings suffice: parts that need more are left out
     of_data=_of_data,
     takes=("large", "small", "test_sets", "control_sets"),
     derived_recipes=lambda run, audit: derived_recipes(audit, run.recipes),

@@ -1,4 +1,4 @@
-"""The distance of near duplicates, where a calibration of the encoder chose it."""
+"""Reads the distance of near duplicates, which a calibration of the encoder may choose."""
 
 import math
 from collections.abc import Iterable
@@ -9,12 +9,12 @@ import pyarrow.compute as pc
 
 
 def near_duplicate_distance(given: float | None, thresholds: Iterable[pa.Table]) -> float:
-    """Return the distance that near duplicates are nearer than: `given`, or the calibration's.
+    """Return the distance below which images are near duplicates: `given`, or the calibration's.
 
-    `thresholds` are tables of thresholds of similarities, in which `chosen` marks the one to take:
-    a near duplicate is as similar, or more. The distance is the next one above, which for
-    similarities of 0.5 or more is the same to the last bit. -inf, below any distance, where none
-    was chosen; the highest where several were.
+    `thresholds` are tables of similarity thresholds, in which `chosen` marks the one to use: a near
+    duplicate is at least that similar. The distance is the next one above, which is the same to the
+    last bit for similarities of 0.5 or more. It is -inf, below any distance, if none was chosen,
+    and the highest if several were.
 
     >>> table = pa.table({"threshold": [0.75, 0.5], "chosen": [True, False]})
     >>> distance = near_duplicate_distance(None, [table])

@@ -1,4 +1,4 @@
-"""What the similarity audit asks of the other sections, and leaves out where it is not there."""
+"""Checks the similarity audit against the other sections, and says what is left out."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def check(run: "Settings", audit: Similarity) -> None:
-    """Refuse a similarity audit that the other sections do not fit; raise ValueError."""
+    """Raise ValueError for a similarity audit that does not fit the other sections."""
     compared = {"large": audit.large, **({"small": audit.small} if audit.small else {})}
     named = {key: [name] for key, name in compared.items()}
     named |= {f"pairs.{name}": [pair.small] for name, pair in audit.pairs.items()}
@@ -37,7 +37,7 @@ def check(run: "Settings", audit: Similarity) -> None:
 
 
 def _check_base(run: "Settings", audit: Similarity) -> None:
-    """Refuse a base that nothing makes."""
+    """Raise ValueError for a base that no audit makes."""
     made = {ALL, DEDUPLICATED}
     for other, section in run.audits():
         if not (other.draws_sets or isinstance(section, Similarity)):
@@ -64,7 +64,7 @@ def _check_models(run: "Settings", audit: Similarity) -> None:
         recipe = audit.supervised.recipe
         known(recipe, run.supervised_recipes, "similarity.supervised", "supervised_recipes")
         if recipe in run.recipes:
-            raise ValueError(f"supervised_recipes.{recipe}: is the name of a recipe, too")
+            raise ValueError(f"supervised_recipes.{recipe}: a recipe has the same name; rename one")
     by_labels = audit.supervised or audit.classifiers
     if audit.small is not None and by_labels and run.corpora[audit.small].labels is None:
         raise ValueError(f"corpora.{audit.small}.labels: classifiers need labels")
@@ -103,7 +103,7 @@ def _robustness_sets(audit: Similarity) -> list[str]:
 
 
 def models_of_small(run: "Settings", audit: Similarity) -> list[tuple[str, str]]:
-    """Return recipe and manifest of what knows the small set alone: classifiers, supervised."""
+    """Return recipe and manifest of the models of the small set alone: classifiers, supervised."""
     models = [(CLASSIFIER, name) for name in audit.classifiers]
     if audit.supervised is not None:
         recipe = audit.supervised.recipe
@@ -113,7 +113,7 @@ def models_of_small(run: "Settings", audit: Similarity) -> list[tuple[str, str]]
 
 
 def evaluated(run: "Settings", test_sets: Sequence[str]) -> list[str]:
-    """Return the test sets on which models can be evaluated: those with images and labels."""
+    """Return the test sets that models can be evaluated on: those with images and labels."""
     return [name for name in pictured(run, test_sets) if run.corpora[name].labels is not None]
 
 
@@ -131,7 +131,7 @@ def classified(run: "Settings", audit: Similarity) -> list[str]:
 
 
 def can_show_evidence(run: "Settings", audit: Similarity) -> bool:
-    """Return whether the evidence over several seeds is asked for and has its models and images."""
+    """Return whether evidence over several seeds is requested and has its models and images."""
     evidence = audit.evidence
     if evidence is None:
         return False
@@ -140,7 +140,7 @@ def can_show_evidence(run: "Settings", audit: Similarity) -> bool:
 
 
 def left_out(run: "Settings", audit: Similarity) -> list[str]:
-    """Return what is left out, for want of pictures, labels, a recipe or a small set."""
+    """Return what is left out for lack of images, labels, a recipe or a small set."""
     trained = [audit.large, *([audit.small] if audit.small else [])]
     tests = [*audit.test_sets, *audit.control_sets, *(each.test for each in audit.pairs.values())]
     found = [
@@ -156,7 +156,7 @@ def left_out(run: "Settings", audit: Similarity) -> list[str]:
         titles = ", ".join(run.title(name) for name in audit.test_sets if name in other)
         found.append(
             f"{titles}: classifiers learned the labels of {run.title(audit.small)}, and no "
-            "label_map leads to these, so none is tested there."
+            "label_map maps to these, so no classifier is tested there."
         )
     if audit.recipe is None:
         found.append("No recipe is named (similarity.recipe), so no model is trained.")
@@ -168,7 +168,7 @@ def left_out(run: "Settings", audit: Similarity) -> list[str]:
 
 
 def _check_given(run: "Settings", audit: Similarity) -> None:
-    """Refuse an encoder that is to embed a corpus without pictures."""
+    """Raise ValueError for an encoder that must embed a corpus without images."""
     pairs = audit.pairs.values()
     small = [audit.small] if audit.small else []
     searched = [audit.large, *small, *audit.test_sets]
@@ -190,7 +190,7 @@ def _check_given(run: "Settings", audit: Similarity) -> None:
 
 
 def _check_calibrated(run: "Settings", audit: Similarity) -> None:
-    """Refuse a distance that a calibration is to choose, of an encoder that none is made for."""
+    """Raise ValueError for a calibrated distance of an encoder without a calibration."""
     if audit.given_distance is not None:
         return
     calibrated = {
@@ -200,15 +200,15 @@ def _check_calibrated(run: "Settings", audit: Similarity) -> None:
         names = ", ".join(sorted(calibrated)) or "none"
         raise ValueError(
             f"similarity.near_duplicate_distance: calibrated, but no audit calibrates the encoder "
-            f"{audit.encoder}; calibrated are: {names}. Have an audit that calibrates encoders "
-            "take it, or give a distance as a number"
+            f"{audit.encoder}; calibrated are: {names}. Add it to an audit that calibrates "
+            "encoders, or give a distance as a number"
         )
 
 
 def asks(_: "Settings", audit: Similarity) -> Iterator[Asked]:
-    """Yield the samples that prunings by a count leave out, and one more; and that the core keeps.
+    """Yield how many samples prunings by a count and the core set need.
 
-    A fraction asks for none, nor does a count that the settings do not name.
+    Fractions and default counts need none.
     """
     removed: list[tuple[str, str, Size]] = []
     near_far = audit.near_far
@@ -220,7 +220,7 @@ def asks(_: "Settings", audit: Similarity) -> Iterator[Asked]:
         removed += [("supervised", audit.small, size) for size in audit.supervised.removed]
     for section, corpus, size in removed:
         if isinstance(size, int):
-            what = f"{size:,} samples are removed and 1 or more must stay"
+            what = f"{size:,} samples are removed and 1 or more must be kept"
             yield Asked(f"similarity.{section}.removed", corpus, size + 1, what)
     for size in (near_far.kept or []) if near_far is not None else []:
         if isinstance(size, int):

@@ -1,9 +1,9 @@
-"""Cuts: which samples a pruning of a given size removes, said by one sample of its order.
+"""Finds cuts: the sample in an order at which a pruning of a given size ends.
 
-The order of all samples (`clipaudit.similarity.orders`) is cut once; each part is then pruned by
-looking at its own samples alone. A cut is found by going over the parts a few times, with some
-tens of megabytes held however many samples there are and however many of them tie: a pass counts
-samples by the next bits of their key, then of their address, until few enough are left to sort.
+The order of all samples (`clipaudit.similarity.orders`) is cut once; each part is then pruned with
+its own samples only. Finding a cut takes a few passes over the parts and some tens of megabytes,
+however many samples there are and however many of them tie. A pass counts samples by the next bits
+of their key, then of their address, until few enough are left to sort.
 """
 
 import logging
@@ -21,10 +21,10 @@ from clipaudit.similarity.orders import REPEATS_NONE, Order, Ordered, order_samp
 
 logger = logging.getLogger(__name__)
 
-BUCKET_ROWS = 1 << 22  # so many samples are sorted at once, in 64 MB; more are counted again
+BUCKET_ROWS = 1 << 22  # this many samples are sorted at once, in 64 MB; more are counted again
 
-# One row: the last sample before the cut in its order, null when none is before it. (Before the
-# cut is what leaves; in an order that removes the last, what stays.)
+# One row: the last sample before the cut in its order, null if none is before it. (Samples before
+# the cut are removed; in an order that removes the last, they are kept.)
 CUT = pa.schema(
     [
         pa.field("key", pa.uint64()),  # the order is by rising key, then by rising (shard, row)
@@ -50,15 +50,14 @@ def find_cut(
 ) -> pa.Table:
     """Return the CUT of the pruning `name`.
 
-    `parts()` yields the tables `base` and `embedded` of each part, as `order_samples` takes them,
-    and is gone through once a pass, mostly twice, a part at a time. How samples are split into
-    parts changes nothing, nor does `bucket_rows`.
+    `parts()` yields the tables `base` and `embedded` of each part, as `order_samples` takes them.
+    It is called once per pass, mostly twice, and read one part at a time. The split of samples into
+    parts and `bucket_rows` do not affect the result.
 
-    The size is `removed` or `kept`, a count (int) or a fraction (float) that is rounded to a
-    count, half to even. `removed` is a fraction of the eligible samples, `kept` of `like` samples
-    (of the eligible ones without `like`), and it is what leaves that is rounded; `like` alone keeps
-    so many. A size that keeps none, or
-    removes or keeps more than there are, raises TooSmall.
+    The size is `removed` or `kept`, a count (int) or a fraction (float). A fraction gives a number
+    of removed samples, rounded half to even: `removed` is a fraction of the eligible samples,
+    `kept` of `like` samples (of the eligible ones without `like`). `like` alone keeps that many.
+    Raises TooSmall for a size that keeps none, or removes or keeps more than there are.
     """
 
     def blocks() -> Iterator[Ordered]:
@@ -79,12 +78,12 @@ def find_cut(
 
 
 def prune_at_cut(order: Order, base: pa.Table, embedded: pa.Table, cut: pa.Table) -> pa.Table:
-    """Return the MANIFEST of a part without the samples that the CUT takes from its order.
+    """Return the MANIFEST of a part without the samples that the CUT removes from its order.
 
-    One row for each of the MANIFEST `base`, in its order; what the base dropped stays as it is.
-    `base` and `embedded` are the part's as `order_samples` takes them. A sample that leaves names
-    the test sample that it is near or far to, or the sample that it repeats, with the similarity;
-    a sample that was not embedded leaves as such.
+    It has one row for each of the MANIFEST `base`, in its order; rows that the base dropped are
+    unchanged. `base` and `embedded` are the part's as `order_samples` takes them. A removed sample
+    names the test sample that it is near or far to, or the sample that it repeats, with the
+    similarity; a sample that was not embedded is removed as such.
     """
     (last,) = cut.to_pylist()
     samples = order_samples(order, base, embedded)
@@ -109,12 +108,12 @@ def _staying(
     kept: int | float | None,
     like: int | None,
 ) -> int:
-    """Return how many samples stay; see `find_cut`."""
+    """Return how many samples are kept; see `find_cut`."""
     assert (removed is None) != (kept is None and like is None), f"{name}: give one size"
     if eligible == 0:
         raise TooSmall(
-            f"{name}: 0 eligible samples: the base keeps none that was embedded, so there is "
-            "nothing to prune; look into the drops of the corpus, and into its base's manifest"
+            f"{name}: 0 eligible samples: the base keeps no embedded sample, so there is nothing "
+            "to prune; look into the drops of the corpus, and into its base's manifest"
         )
     if removed is not None:
         stay = eligible - _count_of(removed, eligible)
@@ -126,13 +125,13 @@ def _staying(
     if not 0 < stay <= eligible:
         raise TooSmall(
             f"{name}: {size}, and {eligible} are eligible (kept by the base, and embedded), of "
-            f"which 1 to {eligible} must stay; choose another size"
+            f"which 1 to {eligible} must be kept; choose another size"
         )
     return stay
 
 
 def _complement(kept: int | float, whole: int) -> int | float:
-    """Return what is removed where `kept` is kept, so that both sizes name one set."""
+    """Return the removed size that equals a kept size, so that both name the same set."""
     return whole - kept if isinstance(kept, int) else 1 - kept
 
 
@@ -143,8 +142,8 @@ def _count_of(size: int | float, whole: int) -> int:
 def _refuse_unrepeated(name: str, blocks: Blocks, eligible: int, stay: int) -> None:
     single = sum(int((block.keys == REPEATS_NONE).sum()) for block in blocks())
     raise TooSmall(
-        f"{name}: {eligible - stay} of {eligible} eligible samples are to leave as duplicates, and "
-        f"only {eligible - single} repeat another of their cluster; keep {single} or more, or "
+        f"{name}: {eligible - stay} of {eligible} eligible samples must be removed as duplicates, "
+        f"but only {eligible - single} repeat another of their cluster; keep {single} or more, or "
         "deduplicate with fewer clusters"
     )
 
@@ -176,7 +175,7 @@ class _Bucket:
         return [word[inside] for word in both]
 
     def narrowed(self, digit: _Digit, value: int) -> "_Bucket":
-        """Return the bucket of the samples with this value of the digit, too."""
+        """Return the bucket of those samples that also have this value of the digit."""
         mask, bits = list(self.mask), list(self.bits)
         mask[digit.word] |= ((1 << digit.width) - 1) << digit.shift
         bits[digit.word] |= value << digit.shift
@@ -211,8 +210,8 @@ def _sample_at(
 ) -> tuple[int, int]:
     """Return the key and address of the sample at `place`, from 0, of the bucket.
 
-    `counts` are the bucket's, by the first of the digits; the bucket's samples have those before
-    it in common.
+    `counts` are the bucket's, by the first of the digits; the bucket's samples share the digits
+    before it.
     """
     ends = np.cumsum(counts)
     value = int(np.searchsorted(ends, place, side="right"))

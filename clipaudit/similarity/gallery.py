@@ -1,8 +1,8 @@
-"""Which pictures a gallery shows: some test samples, and beside each its nearest train samples.
+"""Picks the images of a gallery: some test samples, and the nearest train samples of each.
 
 Mayilvahanan et al., ICLR 2024: https://arxiv.org/abs/2310.09562 (Figures 1, 2 and 15 to 26,
-Appendix G). Near duplicates among the neighbours of a test sample are left out, so that a row of
-pictures is not the same picture again and again.
+Appendix G). Near duplicates among the neighbours of a test sample are left out, so that a row does
+not repeat one image.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,14 +31,14 @@ GALLERY = pa.schema(
         pa.field("test_shard", pa.int32(), nullable=False),
         pa.field("test_row", pa.int32(), nullable=False),
         pa.field("set_position", pa.int32(), nullable=False),
-        pa.field("set", pa.string(), nullable=False),  # the title of what was searched
+        pa.field("set", pa.string(), nullable=False),  # the title of the searched set
         pa.field("corpus", pa.string(), nullable=False),
         pa.field("place", pa.int32(), nullable=False),  # 0: the most similar that is shown
         pa.field("rank", pa.int32(), nullable=False),  # among all neighbours
         pa.field("shard", pa.int32(), nullable=False),
         pa.field("row", pa.int32(), nullable=False),
         pa.field("similarity", pa.float64(), nullable=False),
-        # near duplicates of pictures shown that stand between this one and the one before
+        # near duplicates of shown images, omitted between the previous image and this one
         pa.field("omitted_before", pa.int32(), nullable=False),
     ]
 )
@@ -66,11 +66,11 @@ class SearchedSet:
 def pick_queries(
     first: pa.Table, testset: str, *, count: int, seed: int, nearer_than: pa.Table | None = None
 ) -> list[Query]:
-    """Return `count` test samples at random, all of them where there are fewer.
+    """Return `count` random test samples, or all of them if there are fewer.
 
-    Candidates are those with a neighbour in `first`, NEIGHBORS; with `nearer_than`, NEIGHBORS too,
-    those with neighbours in both and strictly more similar to the nearest in `first` (Table 7's
-    condition). The order is that of `places`, so adding candidates takes others' turns only.
+    Candidates have a neighbour in `first`, NEIGHBORS. With `nearer_than`, also NEIGHBORS, they have
+    neighbours in both and are strictly more similar to the nearest in `first` (Table 7's
+    condition). The order is that of `places`, so a new candidate only displaces others.
     """
     addresses, similarities = _nearest(first, testset)
     if nearer_than is not None:
@@ -87,9 +87,9 @@ def pick_queries(
 def pick_ladder(neighbors: pa.Table, testset: str, *, count: int) -> list[Query]:
     """Return `count` test samples from the least to the most similar to its nearest neighbour.
 
-    They are those next to evenly spaced similarities from the lowest to the highest, both included,
-    each once; the lowest address wins a tie. All where there are fewer. Ordered by similarity, then
-    address.
+    They are the closest to evenly spaced similarities from the lowest to the highest, both
+    included, each once; the lowest address wins a tie. If there are fewer, all are returned. The
+    order is by similarity, then address.
     """
     addresses, similarities = _nearest(neighbors, testset)
     if len(addresses) == 0:
@@ -106,7 +106,7 @@ def pick_ladder(neighbors: pa.Table, testset: str, *, count: int) -> list[Query]
 def queries_of(sets: Sequence[SearchedSet], options: NeighborOptions) -> list[Query]:
     """Return the test samples of a gallery, `count` of each test set in their order.
 
-    Those of a ladder are `pick_ladder`'s in the first set, others `pick_queries`'.
+    A ladder takes `pick_ladder`'s in the first set, other galleries `pick_queries`'.
     """
     first, other = options.nearer or (0, None)
     near = sets[first].neighbors
@@ -125,7 +125,7 @@ def queries_of(sets: Sequence[SearchedSet], options: NeighborOptions) -> list[Qu
 
 
 def candidates(neighbors: pa.Table, queries: Iterable[Query]) -> list[pa.Table]:
-    """Return the NEIGHBORS of each query, by rank; a table of no rows where it has none."""
+    """Return the NEIGHBORS of each query, by rank; an empty table for a query without any."""
     tables = {}
     found = []
     for query in queries:
@@ -140,7 +140,7 @@ def candidates(neighbors: pa.Table, queries: Iterable[Query]) -> list[pa.Table]:
 def pick_vectors(
     batches: Iterable[pa.Table | pa.RecordBatch], addresses: Iterable[int]
 ) -> dict[int, Float16[np.ndarray, " d"]]:
-    """Return the embeddings of some samples by address; raises InputError where one is missing.
+    """Return the embeddings of some samples by address; raise InputError if one is missing.
 
     `batches` of EMBEDDINGS are read once and never held together.
     """
@@ -156,8 +156,8 @@ def pick_vectors(
     if len(missing):
         raise InputError(
             f"gallery: {len(missing)} of {len(wanted)} neighbours have no embedding, the first is "
-            f"(shard, row) {shard_row(int(missing[0]))}; the neighbours are of other "
-            "embeddings: run the search again"
+            f"(shard, row) {shard_row(int(missing[0]))}; the neighbours come from other "
+            "embeddings, so run the search again"
         )
     return found
 
@@ -171,9 +171,9 @@ def pick_neighbors(
 ) -> list[Row]:
     """Return up to `columns` neighbours of one test sample, the most similar first.
 
-    `neighbors` are its NEIGHBORS by rank, and what is returned are rows of it, with their `place`
-    and `omitted_before` as in GALLERY. One is left out if 1 - its similarity to one that is
-    shown lies below `near_duplicate_distance`; similarities are those of `vectors`, by address.
+    `neighbors` are its NEIGHBORS by rank; the result has rows of it, with their `place` and
+    `omitted_before` as in GALLERY. A neighbour is left out if 1 - its similarity to a shown one is
+    below `near_duplicate_distance`; similarities are those of `vectors`, by address.
     """
     shown: list[Row] = []
     kept: list[Float16[np.ndarray, " d"]] = []
@@ -198,7 +198,7 @@ def pick_neighbors(
 def neighbor_addresses(
     sets: Sequence[SearchedSet], queries: Sequence[Query]
 ) -> dict[str, set[int]]:
-    """Return, by corpus, the addresses of all neighbours of the queries: whose vectors to get."""
+    """Return the addresses of all neighbours of the queries, by corpus."""
     found: dict[str, set[int]] = {each.corpus: set() for each in sets}
     for each in sets:
         for table in candidates(each.neighbors, queries):
@@ -234,7 +234,7 @@ def gallery(
 
 
 def gallery_addresses(table: pa.Table) -> dict[str, set[int]]:
-    """Return, by test set and corpus, the addresses of all pictures of a GALLERY."""
+    """Return the addresses of all images of a GALLERY, by test set and corpus."""
     found: dict[str, set[int]] = {}
     for name, shard, row in (("testset", "test_shard", "test_row"), ("corpus", "shard", "row")):
         addresses = sample_addresses(table, shard, row).tolist()
@@ -246,7 +246,7 @@ def gallery_addresses(table: pa.Table) -> dict[str, set[int]]:
 def _nearest(
     neighbors: pa.Table, testset: str
 ) -> tuple[Int64[np.ndarray, " n"], Float64[np.ndarray, " n"]]:
-    """Return the test samples of a set that have a neighbour, ascending, and its similarity."""
+    """Return the test samples of a set that have a neighbour, ascending, and their similarities."""
     best = neighbors.filter(
         pc.and_(pc.equal(neighbors["testset"], testset), pc.equal(neighbors["rank"], 0))
     )

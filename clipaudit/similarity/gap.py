@@ -1,8 +1,8 @@
-"""Gap pruning: drop what is nearer to a test sample than all of the small train set.
+"""Prunes to gaps: drops samples nearer to a test sample than any of the small train set.
 
 Mayilvahanan et al., ICLR 2024, Sec. 4.4: https://arxiv.org/abs/2310.09562. A train sample x is
-pruned iff some test sample t has s(t, x) > gap_t; ties stay. The paper's code tests only the top
-candidates of each test sample; every pair is tested here, by the nearest engine.
+pruned iff some test sample t has s(t, x) > gap_t; ties are kept. The paper's code tests only the
+top candidates of each test sample; here the nearest engine tests every pair.
 """
 
 from collections.abc import Sequence
@@ -30,12 +30,12 @@ def prune_to_gap(
 ) -> pa.Table:
     """Return the MANIFEST of a part pruned to the gaps of `test_sets`, `margin` added to each.
 
-    One row for each of the MANIFEST `base`, in its order; what the base dropped stays as it is. A
-    pruned row names the test sample that it comes nearest to beyond the gap: the largest s - gap
+    It has one row for each of the MANIFEST `base`, in its order; rows that the base dropped are
+    unchanged. A pruned row names the test sample whose gap it crosses by most: the largest s - gap
     over `test_sets`, ties to the earliest test set, with its similarity and gap. A sample without
-    SIMILARITIES was not embedded and is dropped as such: nothing could be said of it.
+    SIMILARITIES was not embedded and is dropped as such: its similarity is unknown.
 
-    SIMILARITIES are searched with this margin, a lower one, or, where it is not below 0, with none.
+    SIMILARITIES are searched with this margin, a lower one, or, if it is not below 0, with none.
     """
     crossings = _largest_crossing(similarities, test_sets, margin)
     reason = CROSSES_SHIFTED if margin else CROSSES

@@ -1,7 +1,7 @@
-"""Test sets that an earlier search of the same part knows: their rows are read, not computed.
+"""Reuses the rows of test sets that an earlier search of the same part has computed.
 
-In SIMILARITIES and NEIGHBORS the rows of a test set do not depend on other test sets. So the rows
-of earlier searches and of a new one, joined, are the tables that one search for all sets gives.
+In SIMILARITIES and NEIGHBORS the rows of a test set do not depend on other test sets. So joining
+the rows of earlier searches and of a new one gives the tables of one search for all sets.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 
 class EarlierSearch(NamedTuple):
-    """What an earlier search of a part gave, and the test sets whose rows of it count here."""
+    """The tables of an earlier search of a part, and the test sets whose rows are used."""
 
     names: set[str]
     similarities: Iterable[pa.RecordBatch]
@@ -38,10 +38,10 @@ class EarlierSearch(NamedTuple):
 def deciding_sets(
     tests: Mapping[str, Sequence[str]], gaps: pa.Table | None, **common: object
 ) -> dict[str, Json]:
-    """Return by name all that decides what a search of a part gives for each test set.
+    """Return, by name, everything that decides the result of a part's search for a test set.
 
-    `tests` are the digests of their EMBEDDINGS, `common` is what decides the rows of all. Of a
-    NEIGHBORS table of `gaps`, as in `query_sets`, a set's own at rank 0 alone count.
+    `tests` are the digests of their EMBEDDINGS, `common` decides the rows of all. In a NEIGHBORS
+    table of `gaps`, as in `query_sets`, only a set's own rows at rank 0 count.
     """
     return {
         name: {"test_set": name, "tests": list(digests), "gaps": _gap_digest(gaps, name), **common}
@@ -60,7 +60,7 @@ def _gap_digest(gaps: pa.Table | None, name: str) -> str | None:
 
 
 class JoinedSearch:
-    """SIMILARITIES and NEIGHBORS of a part for test sets of which earlier searches know some."""
+    """SIMILARITIES and NEIGHBORS of a part for test sets, some of them from earlier searches."""
 
     def __init__(
         self,
@@ -72,8 +72,8 @@ class JoinedSearch:
     ) -> None:
         """Join the test sets `names`, each with samples, in this order.
 
-        `new` searches for those that `earlier` does not know, and is None if there are none.
-        `block_rows` train samples are held at once, which never shows in the tables.
+        `new` searches for those that `earlier` lacks, and is None if there are none. `block_rows`
+        train samples are held at once; this does not affect the tables.
         """
         self._names = tuple(names)
         self._earlier = earlier
@@ -83,14 +83,14 @@ class JoinedSearch:
         searched = [name for name in names if name not in known]
         self._searched = len(searched)
         logger.info(
-            "%d of %d test sets are known from earlier searches of this part; searched now: %s",
+            "%d of %d test sets are taken from earlier searches of this part; searched now: %s",
             len(known), len(names), ", ".join(searched) or "none",
         )  # fmt: skip
 
     def similarities(self, blocks: Iterable[pa.Table | pa.RecordBatch]) -> Iterator[pa.Table]:
-        """Yield the SIMILARITIES of EMBEDDINGS that come as for `PartSearch.similarities`.
+        """Yield the SIMILARITIES of EMBEDDINGS, given as for `PartSearch.similarities`.
 
-        They must be those that the earlier searches read; where all sets are known none is read.
+        They must be those that the earlier searches read; if all sets are known, none are read.
         """
         new = self._new.similarities(blocks) if self._new else iter(())
         if not self._earlier:
@@ -103,7 +103,7 @@ class JoinedSearch:
             yield self._interleaved(tables, [sets for _, sets in sources])
 
     def neighbors(self) -> pa.Table:
-        """Return the NEIGHBORS, after all of `similarities` was taken."""
+        """Return the NEIGHBORS, once `similarities` is exhausted."""
         tables = [_of_sets(each.neighbors, each.names) for each in self._earlier]
         tables += [self._new.neighbors()] if self._new else []
         in_order = [_of_sets(table, [name]) for name in self._names for table in tables]

@@ -1,8 +1,8 @@
-"""Each train sample's nearest test sample, each test sample's nearest train samples, as tables.
+"""Finds each train sample's nearest test sample and each test sample's nearest train samples.
 
 Mayilvahanan et al., ICLR 2024: https://arxiv.org/abs/2310.09562 (Sections 3 and 4.4, Appendix F).
 Differences: similarity is the cosine of the stored float16 embeddings, the same number on every
-machine, and every pair is tested against the gap, where the published code looks at the nearest
+machine, and every pair is tested against the gap; the published code tests only the nearest
 thousands of each query.
 """
 
@@ -33,8 +33,8 @@ SIMILARITIES = pa.schema(
         pa.field("test_shard", pa.int32(), nullable=False),
         pa.field("test_row", pa.int32(), nullable=False),
         # to the test sample t with the largest similarity - gap among those with similarity > gap,
-        # or > gap + margin where a margin below 0 was given; null when there is none, or no gaps
-        # were given
+        # or > gap + margin if a margin below 0 was given; null if there is none, or no gaps were
+        # given
         pa.field("gap_similarity", pa.float64()),
         pa.field("gap", pa.float64()),
         pa.field("gap_test_shard", pa.int32()),
@@ -68,15 +68,15 @@ class QuerySets:
 def query_sets(
     embeddings: Mapping[str, pa.Table], gaps: pa.Table | None = None, *, margin: float = 0.0
 ) -> QuerySets:
-    """Put the EMBEDDINGS of all test sets side by side, in the order of the mapping.
+    """Return the EMBEDDINGS of all test sets side by side, in the order of the mapping.
 
     `gaps` is a NEIGHBORS table of these test sets against the small train set: a test sample's gap
-    is its similarity at rank 0, and -inf where it has no neighbour. Other ranks and other test sets
-    are not read; a gap of a test sample that is not among the embeddings is refused.
+    is its similarity at rank 0, and -inf if it has no neighbour. Other ranks and other test sets
+    are not read. Raises InputError for a gap of a test sample that is not among the embeddings.
 
     With a `margin`, a multiple of 2^-40 from -0.25 to 0, pairs cross from gap + margin on, so that
-    more are found. What is found beyond the gap itself is the same as without one, since nothing is
-    rounded where similarity and gap are 0.25 or more; below, equal pairs may differ by a last bit.
+    more are found. The pairs beyond the gap itself are the same as without a margin, since nothing
+    is rounded if similarity and gap are 0.25 or more; below, equal pairs may differ by a last bit.
     """
     if not embeddings:
         raise InputError("nearest: no test set was given; name one or more in the configuration")
@@ -102,7 +102,7 @@ class PartSearch:
     def __init__(self, sets: QuerySets, engine: Search, *, block_rows: int = BLOCK_ROWS) -> None:
         """Start before the first sample: `engine` searches for the queries of `sets`.
 
-        Of it only its number k of neighbours shows in the tables, and `block_rows` never.
+        Only its number k of neighbours affects the tables; `block_rows` does not.
         """
         self._sets = sets
         self._block_rows = block_rows
@@ -110,10 +110,10 @@ class PartSearch:
         self._search = engine
 
     def similarities(self, blocks: Iterable[pa.Table | pa.RecordBatch]) -> Iterator[pa.Table]:
-        """Yield the SIMILARITIES of EMBEDDINGS that come in blocks, sorted by (shard, row).
+        """Yield the SIMILARITIES of EMBEDDINGS in blocks, sorted by (shard, row).
 
-        The tables joined do not depend on how the rows are cut into blocks. A test set without
-        samples has no rows. Blocks without samples are fine; samples out of order are refused.
+        The joined tables do not depend on how the rows are split into blocks. A test set without
+        samples has no rows. Empty blocks are allowed; samples out of order raise InputError.
         """
         for block in in_blocks(blocks, self._block_rows):
             addresses = sample_addresses(block)
@@ -122,7 +122,7 @@ class PartSearch:
             yield _similarities(self._sets, addresses, best)
 
     def remember(self, blocks: Iterable[pa.Table | pa.RecordBatch]) -> None:
-        """Search EMBEDDINGS for NEIGHBORS alone; they come as for `similarities`."""
+        """Search EMBEDDINGS, given as for `similarities`, for NEIGHBORS only."""
         for _ in self.similarities(blocks):
             pass
 
@@ -156,18 +156,18 @@ class PartSearch:
 def merge_neighbors(tables: Iterable[pa.Table], k: int, testsets: Sequence[str]) -> pa.Table:
     """Return the NEIGHBORS of several parts as one, k for each test sample.
 
-    Associative and independent of the tables' order, so long as each was searched with at least k
-    and no train sample lies in two of them; ties to the lowest (shard, row). `testsets` gives the
-    order of the test sets in the result and must name all that occur. Tables are read once; held
-    are the merged one, a table, and as many waiting rows as both have at most. No table at all
-    gives no rows.
+    Merging is associative and independent of the tables' order, if each was searched with at least
+    k and no train sample is in two of them; ties go to the lowest (shard, row). `testsets` gives
+    the order of the test sets in the result and must name all that occur. Tables are read once.
+    Memory holds the merged table, one table, and at most as many waiting rows as both have. Without
+    tables there are no rows.
     """
     names = tuple(testsets)
     merged, waiting, held = NEIGHBORS.empty_table(), list[pa.Table](), 0
     for table in tables:
         waiting.append(_that_may_count(_plain(table), merged, k, names))
         held += len(waiting[-1])
-        if held > len(merged):  # sorting is dear, and most rows of later tables do not count
+        if held > len(merged):  # sorting is slow, and most rows of later tables do not count
             merged = _best(pa.concat_tables([_plain(merged), *waiting]), k, names)
             waiting, held = [], 0
     return _best(pa.concat_tables([_plain(merged), *waiting]), k, names)
@@ -176,7 +176,7 @@ def merge_neighbors(tables: Iterable[pa.Table], k: int, testsets: Sequence[str])
 def _align_gaps(
     name: str, addresses: Int64[np.ndarray, " n"], nearest: pa.Table
 ) -> Float64[np.ndarray, " n"]:
-    """Return one set's gaps in the order of its samples, -inf where there is none."""
+    """Return one set's gaps in the order of its samples, -inf if a sample has none."""
     own = nearest.filter(pc.equal(nearest["testset"], name))
     given = sample_addresses(own, "test_shard", "test_row")
     strange = np.setdiff1d(given, addresses)
@@ -234,7 +234,7 @@ def _similarities(sets: QuerySets, addresses: Int64[np.ndarray, " n"], best: Row
 
 
 def _plain(neighbors: pa.Table) -> pa.Table:
-    """Return the columns that merging reads, names as strings: their dictionaries may differ."""
+    """Return the columns that merging reads, names as strings, as their dictionaries may differ."""
     names = ["testset", "test_shard", "test_row", "similarity", "shard", "row"]
     table = neighbors.select(names).replace_schema_metadata(None)
     return table.set_column(0, "testset", table["testset"].cast(pa.string()))
@@ -243,7 +243,7 @@ def _plain(neighbors: pa.Table) -> pa.Table:
 def _that_may_count(
     candidates: pa.Table, merged: pa.Table, k: int, names: tuple[str, ...]
 ) -> pa.Table:
-    """Return the candidates but those that k samples of `merged` come before."""
+    """Return the candidates except those that k samples of `merged` come before."""
     last = merged.filter(pc.equal(merged["rank"], k - 1))
     bounds = np.full(len(candidates), -np.inf)
     own = pc.index_in(candidates["testset"], pa.array(names, pa.string())).fill_null(-1).to_numpy()

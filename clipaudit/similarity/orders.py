@@ -1,10 +1,11 @@
-"""The orders in which samples leave: nearest first, farthest first, drawn, most duplicated first.
+"""Orders samples for removal: nearest first, farthest first, random, most duplicated first.
 
 Near- and far-pruning: Mayilvahanan et al., ICLR 2024, Sec. 4.2; the core set ('all-far-pruned')
-and the SemDeDup row of Table 3: App. B.4: https://arxiv.org/abs/2310.09562. Samples come by falling
-score; near removes from the front, far from the back, as in the published notebook get_paths.ipynb.
-The score is the similarity to the nearest sample of a test set. Without published code, ours to
-say: ties come by rising (shard, row), and to several test sets the score is the highest of those.
+and the SemDeDup row of Table 3: App. B.4: https://arxiv.org/abs/2310.09562. Samples are sorted by
+falling score; near removes from the front, far from the back, as in the published notebook
+get_paths.ipynb. The score is the similarity to the nearest sample of a test set. No code is
+published for two choices, so they are ours: ties are sorted by rising (shard, row), and the score
+for several test sets is the highest of theirs.
 """
 
 from collections.abc import Sequence
@@ -28,7 +29,7 @@ DRAWN = "drawn at random"
 
 @dataclass(frozen=True)
 class Order:
-    """Which samples leave first.
+    """Which samples are removed first.
 
     `near`: the most similar to `test_sets`; `far`: the least similar; `rand`: by the places of
     `seed`, the last first; `semdedup`: the most similar to what they repeat.
@@ -40,24 +41,24 @@ class Order:
 
     @property
     def removes_last(self) -> bool:
-        """Whether samples are taken from the back: far is near's order, the other way round."""
+        """Return whether samples are removed from the back: far is near's order, reversed."""
         return self.kind == "far"
 
     @property
     def reason(self) -> str:
-        """Why a sample leaves, in the manifest's words."""
+        """Return why a sample is removed, as the manifest says it."""
         return {"near": NEAR, "far": FAR, "rand": DRAWN, "semdedup": DUPLICATE}[self.kind]
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of the table that the order is read off."""
+        """Return the columns of the table that decides the order."""
         similar = ("testset", "similarity")
         read = {"near": similar, "far": similar, "rand": (), "semdedup": ("similarity",)}
         return ("shard", "row", *read[self.kind])
 
     @property
     def witness(self) -> tuple[str, ...]:
-        """The columns that say why, in the manifest as in the table that the order is read off."""
+        """Return the columns that say why, with the same names in the manifest and the table."""
         if self.kind == "rand":
             return ()
         if self.kind == "semdedup":
@@ -67,9 +68,9 @@ class Order:
 
 @dataclass(frozen=True, eq=False)
 class Ordered:
-    """Samples of a part and where they stand: by rising key, then by rising address.
+    """Samples of a part and their order: by rising key, then by rising address.
 
-    No two have one address, `shard << 32 | row`; `source` is the row that each key was read off.
+    Addresses, `shard << 32 | row`, are unique; `source` is the row that each key comes from.
     """
 
     keys: UInt64[np.ndarray, " n"]
@@ -78,12 +79,12 @@ class Ordered:
 
 
 def order_samples(order: Order, base: pa.Table, embedded: pa.Table) -> Ordered:
-    """Return where the eligible samples of a part stand: kept by `base`, a MANIFEST, and embedded.
+    """Return the order of a part's eligible samples: kept by `base`, a MANIFEST, and embedded.
 
-    `embedded` names the embedded samples and holds what the order is read off: SIMILARITIES for
-    near and far; for semdedup DUPLICATES, where a null similarity, of a sample that repeats no
-    other, comes last; for rand any table with the columns shard and row, where a sample may
-    repeat. Samples come in no particular order; there may be none.
+    `embedded` names the embedded samples and decides the order. For near and far it is
+    SIMILARITIES. For semdedup it is DUPLICATES, and a null similarity, of a sample that repeats no
+    other, comes last. For rand it is any table with the columns shard and row, in which samples may
+    repeat. Samples may come in any order; there may be none.
     """
     if order.kind == "rand":
         source, keys = _drawn(embedded, order.seed)
@@ -98,7 +99,7 @@ def order_samples(order: Order, base: pa.Table, embedded: pa.Table) -> Ordered:
 
 
 def falling(scores: Float64[np.ndarray, " n"]) -> UInt64[np.ndarray, " n"]:
-    """Return numbers that rise as scores fall, equal for equal scores; no score is NaN.
+    """Return numbers that rise as scores fall, equal for equal scores; scores must not be NaN.
 
     >>> keys = falling(np.array([np.inf, 0.5, 0.0, -0.0, -0.5, -np.inf]))
     >>> np.diff(keys.astype(object)).astype(bool).tolist(), bool(np.all(keys[:-1] <= keys[1:]))
@@ -122,7 +123,7 @@ def _drawn(embedded: pa.Table, seed: int) -> _Read:
 
 
 def _nearest(similarities: pa.Table, test_sets: Sequence[str]) -> _Read:
-    """Return each sample's row of the most similar test set, the earliest of equals."""
+    """Return each sample's row for the most similar test set, the earliest in a tie."""
     addresses = sample_addresses(similarities)
     number = pc.index_in(similarities["testset"], value_set=pa.array(test_sets, pa.string()))
     number = pc.fill_null(number, -1).to_numpy()
@@ -133,8 +134,8 @@ def _nearest(similarities: pa.Table, test_sets: Sequence[str]) -> _Read:
         own = own[np.argsort(addresses[own], kind="stable")]
         if not np.array_equal(addresses[own], embedded):
             raise InputError(
-                f"test set {name}: similarities of {len(own)} samples, of {len(embedded)} that "
-                "were embedded; compute the similarities again with this test set"
+                f"test set {name}: similarities of {len(own)} samples, but {len(embedded)} were "
+                "embedded; compute the similarities again with this test set"
             )
         rows[index] = own
     similarity = similarities["similarity"].to_numpy()[rows]  # (test sets, samples)

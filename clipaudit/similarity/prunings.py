@@ -1,8 +1,8 @@
-"""The names of the similarity audit's pruned sets, and what each is made by.
+"""Names the similarity audit's pruned sets, and says how each is made.
 
 A pruning of a corpus has the name `base.what`: the base that it starts from, such as `all` or
-`deduplicated`, and what is taken away. A manifest of the run is one such pruning, with or without
-the small set beside it.
+`deduplicated`, and what is removed. A manifest of the run is one such pruning, with or without
+the small set.
 """
 
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ CORE = "core"
 
 @dataclass(frozen=True)
 class Cut:
-    """Where an order of samples is cut: so many are `removed`, or `kept`, or as many as in `like`.
+    """Where an order of samples is cut: by how many are `removed`, or `kept`, or in `like`.
 
     `removed` and `kept` are counts or fractions, `kept` of what the pruning `like` keeps, if one is
     named.
@@ -88,7 +88,7 @@ def large_prunings(audit: Similarity) -> Prunings:
 
 
 def shifted_pruning(test_set: str, margin: float) -> str:
-    """Return what names the pruning to the gaps of a test set with a margin added; 0: to the gaps.
+    """Return the name of the pruning to a test set's gaps with a margin added; 0 adds none.
 
     >>> shifted_pruning("sketch", -0.02), shifted_pruning("sketch", 0)
     ('sketch-minus-0-02-pruned', 'sketch-pruned')
@@ -115,7 +115,7 @@ def small_prunings(audit: Similarity) -> Prunings:
 
 
 def untargeted_of_small(audit: Similarity) -> list[str]:
-    """Return the manifests of the small set that no test set had a say in: whole, rand-pruned."""
+    """Return the small set's manifests that do not depend on a test set: whole, rand-pruned."""
     if audit.small is None:
         return []
     cuts = small_prunings(audit).cuts.items()
@@ -124,7 +124,7 @@ def untargeted_of_small(audit: Similarity) -> list[str]:
 
 
 def prunings(audit: Similarity, corpus: str) -> Prunings:
-    """Return all prunings of a corpus; none of one that is neither large nor small."""
+    """Return all prunings of a corpus; none if it is neither large nor small."""
     if corpus == audit.large:
         return large_prunings(audit)
     return small_prunings(audit) if corpus == audit.small else Prunings()
@@ -169,7 +169,7 @@ def with_small(audit: Similarity) -> str:
 
 
 def bases(audit: Similarity) -> list[str]:
-    """Return the unpruned manifests of Tables 1 and 4, that with the small set first."""
+    """Return the unpruned manifests of Tables 1 and 4, the one with the small set first."""
     if audit.small is None:
         return [web(audit)]
     names = {True: with_small(audit), False: web(audit)}
@@ -190,7 +190,7 @@ def similarity_manifests(audit: Similarity) -> dict[str, dict[str, str]]:
     large, small = audit.large, audit.small
     found = {web(audit): {large: base(audit)}}
     prunings = large_prunings(audit)
-    # random controls stand beside gap-pruned sets, also with the small set
+    # gap-pruned sets have random controls, also with the small set
     likes = [name for name in prunings.cuts if name.partition(".")[2].startswith("random-as-")]
     for name in bases(audit):
         added = {small: ALL} if small is not None and name == with_small(audit) else {}
@@ -210,8 +210,7 @@ def similarity_manifests(audit: Similarity) -> dict[str, dict[str, str]]:
 def dose_manifests(audit: Similarity) -> dict[float, str]:
     """Return the pruned manifests of the dose response, by margin, the fewest removed first.
 
-    They have the small set with them where Table 1 is asked for. The random sets beside them bear
-    the names that `random_like` gives.
+    They include the small set if Table 1 is requested. `random_like` names their random controls.
     """
     dose = audit.dose_response
     if dose is None:
@@ -235,8 +234,8 @@ class KeptSearch:
 def kept_searches(audit: Similarity) -> dict[str, KeptSearch]:
     """Return the searches among kept samples, by name.
 
-    Of the base (Table 7), of each gap-pruned set (to see that pruning kept its
-    promise, and for the galleries after pruning), and of each pair of sets, whole (App. D).
+    They cover the base (Table 7), each gap-pruned set (to check the pruning, and for the galleries
+    after pruning), and each pair of sets, whole (App. D).
     """
     start, large = base(audit), audit.large
     found = {}

@@ -1,6 +1,6 @@
-"""How well an audit finds what was planted: what it found against a made world's truth tables.
+"""Scores how well an audit finds planted near duplicates, by a made world's truth tables.
 
-Run as `python -m clipaudit.similarity.scoring SETTINGS` after the tables were made.
+Run as `python -m clipaudit.similarity.scoring SETTINGS` after the tables are made.
 """
 
 import sys
@@ -42,7 +42,7 @@ left join planted using (test_shard, test_row)
 
 @dataclass(frozen=True)
 class Score:
-    """Test images of one set: with a planted near duplicate, of these found, found besides."""
+    """Test images of one set: with a planted near duplicate, found among these, found besides."""
 
     test_set: str
     planted: int
@@ -53,7 +53,7 @@ class Score:
 def score_near_duplicates(run: Settings) -> list[Score]:
     """Return, for each test set, how many planted near duplicates Table 2's rule finds.
 
-    Raise InputError when the large corpus is not of a made world.
+    Raise InputError if the large corpus is not of a made world.
     """
     audit = run.section(Similarity)
     if audit is None or run.corpora[audit.large].world is None:

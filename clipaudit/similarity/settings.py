@@ -1,4 +1,4 @@
-"""Section of the similarity audit."""
+"""Defines the settings of the similarity audit."""
 
 from typing import Annotated, Literal
 
@@ -10,7 +10,7 @@ from clipaudit.config.manifests import DEDUPLICATED, Size, size_label
 
 
 def kept_label(size: Size) -> str:
-    """Return a size that is kept as a part of a name.
+    """Return a kept size as a part of a name.
 
     >>> kept_label(0.25), kept_label(50_000_000)
     ('kept-25pct', 'kept-50000000')
@@ -19,22 +19,22 @@ def kept_label(size: Size) -> str:
 
 
 class Evidence(Section):
-    """The claims that need several seeds: what pruning costs on the test set that it looks at.
+    """The claims that need several seeds: the cost of pruning on the test set that it targets.
 
     Each of `seeds` trains two arms of equal size, the set pruned to a test set's gap and a random
-    one; the effect on a test set is the difference of their accuracies. With `removed` each also
+    one; the effect on a test set is the difference of their accuracies. With `removed`, each also
     trains the near-, rand- and far-pruned sets of one size. Intervals are over the seeds.
     """
 
     pruning: Name = Field(description="the test set that the first arm is pruned to")
     reference: Name = Field(description="the test set that effects are compared with")
-    seed: int = Field(0, ge=0, description="of the random arm's draw")
+    seed: int = Field(0, ge=0, description="random seed of the random arm's draw")
     removed: Size | None = Field(
-        None, description="near-, rand- and far-pruning by so many samples; none when absent"
+        None, description="near-, rand- and far-pruning by this many samples; none when absent"
     )
 
 
-_MARGIN_STEPS = 2**40  # a unit: so coarse that adding a margin to a similarity rarely rounds
+_MARGIN_STEPS = 2**40  # per unit: coarse enough that adding a margin rarely rounds
 
 
 def _rounded(margin: float) -> float:
@@ -55,23 +55,23 @@ def margin_label(margin: float) -> str:
 
 
 class DoseResponse(Section):
-    """Accuracy by how many samples leave: pruning to a test set's gaps that are shifted by margins.
+    """Accuracy by how many samples pruning removes, to a test set's gaps shifted by margins.
 
-    Each margin, and the gap itself, trains two models: on the large set pruned so, and on a random
-    set as large.
+    Each margin, and the gap itself, trains two models: one on the pruned large set, and one on a
+    random set of the same size.
     """
 
     test_set: Name = Field(description="the test set that all sets are pruned to")
     margins: list[Margin] = Field(
         min_length=1,
-        description="similarities that are added to every gap: below 0 more samples are removed "
-        "than by the gap itself, above 0 fewer",
+        description="similarities that are added to every gap: one below 0 removes more samples "
+        "than the gap itself, one above 0 fewer",
     )
 
     @model_validator(mode="after")
     def _told_apart(self) -> "DoseResponse":
         if 0 in self.margins:
-            raise ValueError("margins: 0 is the gap itself, which is always there; remove it")
+            raise ValueError("margins: 0 is the gap itself, which is always included; remove it")
         labels = list(map(margin_label, self.margins))
         if len(set(labels)) < len(labels):
             raise ValueError("margins: two are equal to six digits; remove one")
@@ -84,8 +84,8 @@ _PAPERS_SIZES: list[Size] = [50_000_000, 100_000_000, 150_000_000]
 class NearFar(Section):
     """Near-, far- and rand-pruning by nearest-neighbour similarity (Sec. 4.2).
 
-    Sizes are those of `removed` and of `kept`. The paper's figures count what is removed, its
-    published notebook what is kept: of 199.8 million samples these are not the same sets.
+    Sizes are those of `removed` and of `kept`. The paper's figures count removed samples, its
+    published notebook kept ones: for 199.8 million samples these are not the same sets.
     """
 
     queries: list[Name] = Field(
@@ -94,14 +94,14 @@ class NearFar(Section):
     removed: list[Size] | None = Field(
         None,
         description="samples to remove, as counts or as fractions; 50, 100 and 150 million when "
-        "`kept` is absent, too",
+        "`kept` is also absent",
     )
     kept: list[Size] | None = Field(
         None,
         description="samples to keep, as counts or as fractions (the published notebook's: 50, 100 "
         "and 150 million)",
     )
-    seed: int = Field(0, ge=0, description="of the random order")
+    seed: int = Field(0, ge=0, description="random seed of the order")
 
     @model_validator(mode="after")
     def _sized(self) -> "NearFar":
@@ -111,13 +111,13 @@ class NearFar(Section):
 
     @property
     def all_removed(self) -> list[Size]:
-        """Return the sizes that are removed: those given, or the paper's where none are given."""
+        """Return the removed sizes: those given, or the paper's if none are given."""
         default = _PAPERS_SIZES if self.kept is None else []
         return default if self.removed is None else self.removed
 
     @property
     def labels(self) -> list[str]:
-        """Return what names each size in names of prunings: the removed ones, then the kept."""
+        """Return each size as in the names of prunings: the removed ones, then the kept."""
         return [*map(size_label, self.all_removed), *map(kept_label, self.kept or [])]
 
 
@@ -128,10 +128,11 @@ class CoreSet(Section):
         100_000_000, description="samples to keep: a count, or a fraction of the deduplicated set"
     )
     of_whole: bool = Field(
-        True, description="the same number also out of the large set before deduplication"
+        True, description="also keep the same number of the large set before deduplication"
     )
     semdedup: bool = Field(
-        True, description="and as many by deduplication alone, at whatever threshold that takes"
+        True,
+        description="also keep as many by deduplication alone, at whatever threshold that takes",
     )
 
 
@@ -145,7 +146,7 @@ class Supervised(Section):
 
 
 class Robustness(Section):
-    """Effective robustness (Fang et al., 2022): accuracy beyond what models of the small set have.
+    """Effective robustness (Fang et al., 2022): accuracy beyond that of models of the small set.
 
     The line of expected accuracies goes through models trained on the small set alone: the points
     given here, and models of this run. Models of sets pruned towards a test set are left out by
@@ -173,11 +174,11 @@ class Pair(Section):
 
 
 class Galleries(Section):
-    """Pictures of nearest neighbours (Figures 1, 2, 15 to 26)."""
+    """Images of nearest neighbours (Figures 1, 2, 15 to 26)."""
 
-    queries: int = Field(4, ge=1, description="random test pictures of a gallery")
+    queries: int = Field(4, ge=1, description="random test images of a gallery")
     columns: int = Field(6, ge=1, description="neighbours of each (paper: 6)")
-    seed: int = Field(0, ge=0, description="of the random choice")
+    seed: int = Field(0, ge=0, description="random seed of the choice")
 
 
 class Similarity(Section):
@@ -186,13 +187,13 @@ class Similarity(Section):
     encoder: Name = Field(description="a name under `encoders` (paper: ViT-B-16-plus-240)")
     other_encoders: list[Name] = Field(
         [],
-        description="encoders that the audit is repeated by: Table 5 says how far each agrees with "
+        description="encoders to repeat the audit with: Table 5 says how far each agrees with "
         "`encoder`, Figure 13 shows the similarities (paper: ViT-L-14)",
     )
     compare_prunings: bool = Field(
         True,
         description="Table 5 also says which samples each of `other_encoders` prunes, so each "
-        "embeds the large set; without it each embeds the small set and the test sets alone",
+        "embeds the large set; without it, each embeds only the small set and the test sets",
     )
     recipe: Name | None = Field(
         None,
@@ -202,14 +203,14 @@ class Similarity(Section):
     seeds: int = Field(
         1,
         ge=1,
-        description="trainings of each model of Tables 1 and 4, with the recipe's seed, the next "
-        "one, and so on: means, with intervals over seeds and images (paper: 1). The trainings "
-        "are so many times as many; all else shows those of the first seed",
+        description="training runs of each model of Tables 1 and 4, with the recipe's seed, the "
+        "next one, and so on: means, with intervals over seeds and images (paper: 1). This "
+        "multiplies the training runs; all else shows the first seed",
     )
     random_arm: bool | None = Field(
         None,
-        description="beside each gap-pruned set of Tables 1 and 4 a random one of equal size, as "
-        "its control: one training more for each; when absent, with several seeds alone",
+        description="add a random set of equal size to each gap-pruned set of Tables 1 and 4, as "
+        "its control: one more training run for each; when absent, only with several seeds",
     )
     large: Name = Field(description="the corpus that is pruned (paper: LAION-400M)")
     small: Name | None = Field(
@@ -240,21 +241,21 @@ class Similarity(Section):
     large_model: Name | None = Field(
         None,
         description="an encoder that was trained on the whole large set (paper: OpenCLIP's of "
-        "LAION-400M): a row as those of `pretrained`, and the model of Figures 6, 11 and 12, in "
-        "place of one trained here",
+        "LAION-400M): a row like those of `pretrained`, and the model of Figures 6, 11 and 12, "
+        "instead of one trained here",
     )
     classifiers: list[Name] = Field(
         [], description="names under `classifiers`: rows of Table 4 (paper: ResNet-101)"
     )
     grid: list[str] | None = Field(
         None,
-        description="the manifests whose models the report asks for, besides those of encoders "
-        "and evidence; captions name the others; all when absent",
+        description="the manifests whose models the report shows, besides those of encoders and "
+        "evidence; captions name the others; all when absent",
     )
     near_duplicate_distance: Annotated[float, Field(gt=0)] | Literal["calibrated"] = Field(
         0.05,
         description="Table 2: a near duplicate is nearer than this (1 - similarity); `calibrated`: "
-        "as near as the threshold that the audit chose which calibrates the encoder",
+        "within the threshold chosen by the audit that calibrates the encoder",
     )
     near_gap: float = Field(
         0.9, gt=0, description="Table 6: normalized similarity above this is near the gap"
@@ -263,8 +264,8 @@ class Similarity(Section):
     base: Name | None = Field(
         None,
         description="what all prunings of `large` start from: `all`, `deduplicated`, or a pruning "
-        "that another audit makes, such as `without-copies`; when absent, `deduplicated` where the "
-        "section `deduplication` is there, else `all`",
+        "that another audit makes, such as `without-copies`; when absent, `deduplicated` with the "
+        "section `deduplication`, else `all`",
     )
     near_far: NearFar | None = Field(None, description="Figures 3, 7, 8; off when absent")
     core_set: CoreSet | None = Field(None, description="Table 3; off when absent")
@@ -274,8 +275,8 @@ class Similarity(Section):
     galleries: Galleries | None = Field(None, description="off when absent")
     dose_response: DoseResponse | None = Field(
         None,
-        description="the figure of accuracy by the pruning margin: two trainings for each margin, "
-        "and two for the gap; off when absent",
+        description="the figure of accuracy by the pruning margin: two training runs for each "
+        "margin, and two for the gap; off when absent",
     )
     evidence: Evidence | None = Field(None, description="the table of several seeds; off if absent")
 
@@ -323,25 +324,25 @@ class Similarity(Section):
             raise ValueError("evidence: needs `seeds` of 2 or more, which it compares")
 
     def _one_random_order(self) -> None:
-        """Rand-pruned sets of one size bear one name, so they are drawn by one seed."""
+        """Raise ValueError for two seeds of rand-pruned sets, as those of one size share a name."""
         if self.evidence is None or self.evidence.removed is None or self.near_far is None:
             return
         mine, theirs = self.evidence.seed, self.near_far.seed
         if mine != theirs:
             raise ValueError(
                 f"evidence.seed is {mine}, near_far.seed is {theirs}: rand-pruned sets are drawn "
-                "by one seed, give both the same"
+                "with one seed; give both the same"
             )
 
     @property
     def given_distance(self) -> float | None:
-        """Return the distance of near duplicates; None where a calibration chooses it."""
+        """Return the distance of near duplicates; None if a calibration chooses it."""
         distance = self.near_duplicate_distance
         return None if distance == "calibrated" else distance
 
     @property
     def has_random_arm(self) -> bool:
-        """Return whether gap-pruned sets have random ones of equal size beside them."""
+        """Return whether gap-pruned sets have random controls of equal size."""
         return self.seeds > 1 if self.random_arm is None else self.random_arm
 
     @property
@@ -362,5 +363,5 @@ class Similarity(Section):
         return list(dict.fromkeys([*self.pretrained, *large]))
 
     def asks_for(self, manifest: str) -> bool:
-        """Whether the report shows a model of this manifest."""
+        """Return whether the report shows a model of this manifest."""
         return self.grid is None or manifest in self.grid

@@ -1,4 +1,4 @@
-"""The trainings of the similarity audit's models: its recipe under each seed."""
+"""Names the training runs of the similarity audit's models: its recipe with each seed."""
 
 from collections.abc import Mapping
 
@@ -7,10 +7,10 @@ from clipaudit.similarity.settings import Similarity
 
 
 def trainings(audit: Similarity, recipes: Mapping[str, Recipe], recipe: str) -> list[str]:
-    """Return the recipes that train the models of a row of the tables, the named one first.
+    """Return the recipes that train the models of a table row, the named one first.
 
     The audit's own is trained with its seed and the next ones, by derived recipes such as
-    `base.seed-1`; any other, such as `pretrained`, once.
+    `base.seed-1`; any other, such as `pretrained`, is trained once.
     """
     if recipe != audit.recipe:
         return [recipe]

@@ -1,4 +1,4 @@
-"""Which files and settings belong to the jobs of the similarity audit."""
+"""Gives the jobs of the similarity audit their files and settings."""
 
 from collections.abc import Iterable, Sequence
 
@@ -19,7 +19,7 @@ class SimilarityFiles:
     def __init__(
         self, audit: Similarity, models: ModelFiles, deduplication: DeduplicationFiles
     ) -> None:
-        """Sort out which test sets are searched and evaluated."""
+        """Find the test sets that are searched and evaluated."""
         self.audit, self.models, self.corpora = audit, models, models.corpora
         self.run = self.corpora.run
         self._deduplication = deduplication
@@ -51,7 +51,7 @@ class SimilarityFiles:
         return list(self.searches[wildcards.search].test_sets)
 
     def searched_manifest(self, wildcards: Wildcards) -> Paths:
-        """Return the manifest of the part that such a search goes by; a split has none."""
+        """Return the manifest of the part that such a search uses; a split has none."""
         corpus = wildcards.corpus
         if corpus in self.corpora.splits:
             return []
@@ -59,7 +59,7 @@ class SimilarityFiles:
         return [self.corpora.result(paths.manifest(corpus, pruning, wildcards.part))]
 
     def gap_neighbors(self, wildcards: Wildcards) -> Paths:
-        """Return the small set's neighbours: they are the gaps that the large set is tested by."""
+        """Return the small set's neighbours: the gaps that the large set is tested against."""
         if wildcards.corpus != self.audit.large or self.audit.small is None:
             return []
         return [self.corpora.result(paths.neighbors(wildcards.encoder, self.audit.small))]
@@ -74,19 +74,19 @@ class SimilarityFiles:
     # --- prunings ---------------------------------------------------------------------------------
 
     def gap_test_sets(self, wildcards: Wildcards) -> list[str]:
-        """Return the test sets to whose gaps a pruning prunes."""
+        """Return the test sets whose gaps a pruning uses."""
         pruning, made = f"{wildcards.base}.{wildcards.pruning}-pruned", self._made(wildcards)
         if pruning in made.shifted:
             return [made.shifted[pruning][0]]
         return list(made.gaps[pruning])
 
     def gap_margin(self, wildcards: Wildcards) -> float:
-        """Return what a pruning adds to these gaps."""
+        """Return the margin that a pruning adds to these gaps."""
         pruning, made = f"{wildcards.base}.{wildcards.pruning}-pruned", self._made(wildcards)
         return made.shifted[pruning][1] if pruning in made.shifted else 0.0
 
     def cut_order(self, wildcards: Wildcards) -> dict[str, object]:
-        """Return the order that a cut goes through."""
+        """Return the order that a cut divides."""
         cut = self._cut(wildcards)
         return {"kind": cut.order, "test_sets": list(cut.test_sets), "seed": cut.seed}
 
@@ -101,7 +101,7 @@ class SimilarityFiles:
         return [self.run.part_shards(corpus, part) for part in self.run.parts(corpus)]
 
     def cut_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:
-        """Return what decides where an order is cut: all parts, and the set to be as large as."""
+        """Return the inputs that decide a cut: all parts, and the set whose size it matches."""
         corpus, like = wildcards.corpus, self._cut(wildcards).like
         return {
             "base": self.corpora.by_part(f"manifests/{corpus}/{wildcards.base}", corpus),
@@ -110,7 +110,7 @@ class SimilarityFiles:
         }
 
     def pruned_at_cut_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:
-        """Return the tables of a part that its order is read off."""
+        """Return the tables of a part that decide its order."""
         return self._ordered_by(wildcards, [wildcards.part])
 
     def _cut(self, wildcards: Wildcards) -> Cut:
@@ -154,21 +154,21 @@ class SimilarityFiles:
         return default
 
     def predictions(self, test_sets: Iterable[str]) -> dict[str, str]:
-        """Return the predictions on some test sets, an output each, of any model."""
+        """Return the predictions of any model on some test sets, one output each."""
         return {
             name: self.corpora.result(paths.predictions("{recipe}", "{manifest}", name))
             for name in test_sets
         }
 
     def label_maps(self) -> dict[str, list[int | str] | bool]:
-        """Return the label maps that classifiers are tested by; True for one in a file."""
+        """Return the label maps for testing classifiers; True for one in a file."""
         return {name: each.lines for name, each in self._label_maps().items()}
 
     def classes_of_classifiers(self) -> dict[str, Paths]:
         """Return the names of the classes that classifiers learned, and files of label maps."""
         assert self.audit.small is not None, "classifiers learn from the small set"
         labels = self.run.corpora[self.audit.small].labels
-        assert labels is not None, "the settings' checks ask for labels"
+        assert labels is not None, "the settings' checks require labels"
         maps = [each.classes for each in self._label_maps().values()]
         return {
             "learned": self.corpora.brought(self.run.label_sets[labels].classes),
@@ -186,13 +186,13 @@ class SimilarityFiles:
         }
 
     def classifier_weights(self, wildcards: Wildcards) -> Paths:
-        """Return the file that a classifier's weights come from; a name of timm's has none."""
+        """Return the file of a classifier's weights; a timm name has none."""
         if wildcards.recipe != paths.CLASSIFIER:
             return [self.models.trained(f"{wildcards.recipe}/{wildcards.manifest}")]
         return self.corpora.brought(self.run.classifiers[wildcards.manifest].checkpoint)
 
     def classified_model(self, wildcards: Wildcards) -> dict[str, object]:
-        """Return the settings of an evaluated classifier, trained here or brought along."""
+        """Return the settings of an evaluated classifier, trained here or elsewhere."""
         if wildcards.recipe == paths.CLASSIFIER:
             classifier = self.run.classifiers[wildcards.manifest]
             return {"classifier": classifier.model_dump(mode="json"), "recipe": None}

@@ -1,1 +1,1 @@
-"""Training of CLIP models on any manifest."""
+"""Training: trains CLIP models and classifiers on any manifest."""

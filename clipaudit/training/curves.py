@@ -1,4 +1,4 @@
-"""The loss curve of a training as a table: content only, so no clock enters it."""
+"""Collects the loss curve of a training run as a reproducible table, without times."""
 
 import math
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ CURVES = pa.schema(
 
 @dataclass
 class Curves:
-    """Collects one row a step; losses stay on the device until `settle`, which waits for it."""
+    """Collects one row per step; losses stay on the device until `settle`, which waits for it."""
 
     columns: dict[str, list[float]] = field(
         default_factory=lambda: {name: [] for name in CURVES.names}
@@ -31,23 +31,23 @@ class Curves:
 
     @property
     def steps(self) -> int:
-        """How many steps were noted."""
+        """Return how many steps were added."""
         return len(self.columns["step"])
 
     def add(self, loss: torch.Tensor, logit_scale: torch.Tensor, **others: float) -> None:
-        """Note one step: its loss, its logit scale and the other columns of CURVES."""
+        """Add one step: its loss, its logit scale and the other columns of CURVES."""
         for name, value in others.items():
             self.columns[name].append(value)
         self.waiting.append(torch.stack([loss.detach().float(), logit_scale.detach().float()]))
 
     def settle(self) -> float:
-        """Fetch the losses from the device, return the newest; StepError if one is not finite."""
+        """Fetch the losses and return the newest; raise StepError if one is not finite."""
         if self.waiting:
             for loss, scale in torch.stack(self.waiting).tolist():
                 if not math.isfinite(loss):
                     raise StepError(
                         f"step {len(self.columns['loss'])}: the loss is {loss}. Lower the recipe's "
-                        "learning_rate; of a CLIP model, see warmup_steps and gradient_clip_norm."
+                        "learning_rate; for CLIP, see also warmup_steps and gradient_clip_norm."
                     )
                 self.columns["loss"].append(loss)
                 self.columns["logit_scale"].append(scale)
@@ -60,6 +60,6 @@ class Curves:
         return pa.table(self.columns, schema=CURVES)
 
     def state(self) -> dict[str, list[float]]:
-        """Return the columns of all steps, of which `Curves` can be made again."""
+        """Return the columns of all steps, to restore `Curves` from."""
         self.settle()
         return self.columns

@@ -1,8 +1,8 @@
-"""The batches of a training: shards filtered by the manifest while they are read, no copies made.
+"""Yields the batches of a training run, filtering shards by the manifest while reading them.
 
-Decoding processes read, shuffle, decode and crop, and tokenize captions; what is random about a
-sample (its crop, its caption where it has several, its masked tokens) is drawn from (seed, epoch,
-shard, row), so that neither the number of processes nor the order of samples changes it.
+Decoding processes read, shuffle, decode and crop, and tokenize captions. A sample's random choices
+(its crop, its caption if it has several, its masked tokens) are drawn from (seed, epoch, shard,
+row), so that neither the number of processes nor the order of samples changes them.
 """
 
 import functools
@@ -33,11 +33,11 @@ from clipaudit.models.workers import Workers
 from clipaudit.training.masking import Tokens, mask_tokens
 from clipaudit.training.order import Plan, draw
 
-DECODED_BYTES = 256 << 20  # decoded pictures each worker keeps for later epochs: never results
-BYTES_PER_PIXEL = 4  # of Pillow's RGB pictures in memory
+DECODED_BYTES = 256 << 20  # decoded images each worker keeps for later epochs: never results
+BYTES_PER_PIXEL = 4  # of Pillow's RGB images in memory
 TOKENIZED_CAPTIONS = 1 << 16  # captions each worker keeps tokenized: never results
 
-Target = Literal["caption", "label"]  # what a model learns of a picture
+Target = Literal["caption", "label"]  # what a model learns from an image
 Stated = str | tuple[str, ...] | int  # the caption, all of a corpus with several, or the label
 CaptionChoice = Literal["random", "first"]
 
@@ -45,7 +45,7 @@ T = TypeVar("T")
 
 
 class Sample(NamedTuple):
-    """A kept sample on its way to a batch: the image as it stands in the shard."""
+    """A kept sample on its way to a batch: the image as in the shard."""
 
     shard: int
     row: int
@@ -54,7 +54,7 @@ class Sample(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """What a step takes: uint8 pixels, and token ids or labels."""
+    """The input of a step: uint8 pixels, and token ids or labels."""
 
     pixels: UInt8[torch.Tensor, "n height width 3"]
     targets: Shaped[torch.Tensor, "n ..."]
@@ -63,7 +63,7 @@ class Batch(NamedTuple):
 def kept_samples(path: Path, shard: SealedShard, target: Target = "caption") -> Iterator[Sample]:
     """Yield the samples of a shard that the manifest keeps, in order.
 
-    InputError if one of them cannot be read, or there are not as many as the manifest says.
+    Raises InputError if one of them cannot be read, or if their number differs from the manifest's.
     """
     read = 0
     for raw in raw_samples(path, shard.keeps):
@@ -71,8 +71,8 @@ def kept_samples(path: Path, shard: SealedShard, target: Target = "caption") -> 
         yield kept_sample(path, shard, raw, target)
     if read != shard.kept:
         raise InputError(
-            f"{path}: the manifest keeps {shard.kept} of its samples, {read} of them are in "
-            "the file. It is not the shard that the manifest was made from: put that one back."
+            f"{path}: the manifest keeps {shard.kept} of its samples, but the file has {read} of "
+            "these. It is not the shard that the manifest was made from: restore that one."
         )
 
 
@@ -83,7 +83,7 @@ def kept_rows(shard: SealedShard) -> Int32[np.ndarray, " n"]:
 
 
 def restricted(shard: SealedShard, chosen: Bool[np.ndarray, " n"]) -> SealedShard:
-    """Return a shard that keeps the chosen ones of its kept rows alone."""
+    """Return a shard that keeps only the chosen ones of its kept rows."""
     keeps = np.zeros(shard.rows, bool)
     keeps[kept_rows(shard)[chosen]] = True
     bitmap = np.packbits(keeps, bitorder="little").tobytes()
@@ -91,7 +91,7 @@ def restricted(shard: SealedShard, chosen: Bool[np.ndarray, " n"]) -> SealedShar
 
 
 def kept_sample(path: Path, shard: SealedShard, raw: RawSample, target: Target) -> Sample:
-    """Return a sample that the manifest keeps; InputError if it cannot be used."""
+    """Return a sample that the manifest keeps; raise InputError if it cannot be used."""
     try:
         stated = _stated(raw, shard, target)
     except Unusable as error:
@@ -135,7 +135,7 @@ def shuffled(samples: Iterable[T], *, held: int, seed: int) -> Iterator[T]:
 
 @dataclass
 class Crops:
-    """The randomly cropped picture of a sample, the same for the same (seed, epoch, shard, row)."""
+    """The randomly cropped image of a sample, the same for the same (seed, epoch, shard, row)."""
 
     preparation: Preparation
     seed: int
@@ -143,9 +143,9 @@ class Crops:
     decoded: dict[tuple[int, int], Image.Image] = field(default_factory=dict)
 
     def pixels(self, sample: Sample, epoch: int) -> Pixels:
-        """Return the picture, cropped."""
+        """Return the image, cropped."""
         generator = torch.default_generator
-        before = generator.get_state()  # without workers this is the training's own generator
+        before = generator.get_state()  # without workers this is the training run's own generator
         generator.manual_seed(draw(self.seed, "crop", epoch, sample.shard, sample.row))
         try:
             return self.preparation.pixels(self._picture(sample))
@@ -166,14 +166,14 @@ class Crops:
 
 @dataclass
 class Maker(ABC):
-    """Makes cropped pictures and what a model is to learn of each."""
+    """Makes cropped images and the target of each."""
 
     crops: Crops
     learns: ClassVar[Target]
 
     @abstractmethod
     def target(self, sample: Sample, epoch: int) -> torch.Tensor:
-        """Return what goes with the picture in this epoch; the same shape for all samples."""
+        """Return the image's target in this epoch; the same shape for all samples."""
 
 
 @dataclass
@@ -184,14 +184,14 @@ class CaptionMaker(Maker):
     masking: float  # share of the tokens to drop
     end_token: int  # id of the end of text; used only when masking
     choice: CaptionChoice = "random"  # which of several captions
-    most: int | None = None  # captions that are drawn from; None: all
+    most: int | None = None  # captions to draw from; None: all
     learns: ClassVar[Target] = "caption"
 
     def target(self, sample: Sample, epoch: int) -> Tokens:
         """Return the caption's tokens, some of them dropped if the recipe masks.
 
-        Where the corpus has several captions of a picture, even if this one has but one of them,
-        they are those of the chosen caption, whole whatever the choice and the masking.
+        If the corpus has several captions per image, even if this image has only one, they are
+        those of the chosen caption, unmasked whatever the choice and the masking.
         """
         assert not isinstance(sample.target, int), "captions are read for a CLIP model"
         if isinstance(sample.target, tuple):
@@ -216,7 +216,7 @@ def _tokenize(tokenizer: Tokenizer, caption: str) -> Tokens:
 
 @dataclass
 class TrainingData:
-    """The batches of one training process, an epoch at a time."""
+    """The batches of one training process, one epoch at a time."""
 
     plan: Plan  # the order
     sealed: Sealed
@@ -226,19 +226,19 @@ class TrainingData:
     held: int  # samples that a worker holds for shuffling
 
     def __post_init__(self) -> None:
-        """Begin with the first epoch."""
+        """Start with the first epoch."""
         self._begin = multiprocessing.Array("q", 2)  # workers outlive an epoch and must see it
         self._opened: dict[int, tuple[Scattered, SealedShard]] = {}  # of each worker, by shard
 
     def set_epoch(self, epoch: int, skipped: int = 0) -> None:
-        """Choose the epoch that `batches` gives from now on, without its first `skipped` batches.
+        """Set the epoch that `batches` yields from now on, without its first `skipped` batches.
 
-        Both hold in all workers. Skipped samples are neither read nor decoded.
+        This applies to all workers. Skipped samples are neither read nor decoded.
         """
         self._begin[:] = [epoch, skipped]
 
     def batches(self, worker: int, workers: int) -> Iterator[Batch]:
-        """Yield the full batches of one worker's stream; the plan knows how many workers it has."""
+        """Yield the full batches of one worker's stream; the plan has the number of workers."""
         epoch, skipped = self._begin[:]
         scattered = self.plan.shuffle == "samples"
         ordered = self._scattered_samples if scattered else self._samples_of_shards
@@ -251,7 +251,7 @@ class TrainingData:
                 made = []
 
     def _samples_of_shards(self, epoch: int, worker: int, skipped: int) -> Iterator[Sample]:
-        """Yield a stream's samples; their places are shuffled, so that skipping reads none."""
+        """Yield a stream's samples in shuffled places, so that skipping reads none."""
         numbers = self.plan.shards(epoch, self.process, worker)
         total = sum(self.plan.kept[number] for number in numbers)
         seed = draw(self.plan.seed, "buffer", epoch, self.process, worker)
@@ -267,7 +267,7 @@ class TrainingData:
             yield read.pop(place)
 
     def _in_place(self, numbers: list[int], wanted: Bool[np.ndarray, " n"]) -> Iterator[Sample]:
-        """Yield the wanted ones of the kept samples of some shards, in the order of the shards."""
+        """Yield the wanted kept samples of some shards, in the order of the shards."""
         start = 0
         for number in numbers:
             shard = self.sealed.shard(number)
@@ -311,7 +311,7 @@ def _unusable(path: Path, row: int, error: ClipauditError) -> InputError:
 
 
 class Batches:
-    """Gives the steps of each epoch, from decoding processes that live as long as the training."""
+    """Yields the steps of each epoch, from decoding processes that live as long as the training."""
 
     def __init__(self, data: TrainingData, *, workers: int, pinned: bool) -> None:
         """Start nothing yet: processes start with the first epoch."""
@@ -321,9 +321,9 @@ class Batches:
     def epoch(self, epoch: int, steps: int, *, first: int = 0) -> Iterator[Batch]:
         """Yield the batches of steps `first` to `steps` - 1 of an epoch.
 
-        The stream is read to its end even where another process has fewer batches, so that every
-        kept sample of every epoch is counted. Of what precedes `first`, less than one batch of each
-        decoding process is read.
+        The stream is read to its end even if another process has fewer batches, so that every kept
+        sample of every epoch is counted. Less than one batch of each decoding process is read
+        before `first`.
         """
         rounds, begun = self._data.plan.rounds(epoch, self._data.process, first)
         self._data.set_epoch(epoch, rounds)
@@ -332,4 +332,4 @@ class Batches:
             if first <= number < steps:
                 given += 1
                 yield batch
-        assert given == steps, f"{given} batches, planned were {steps}"
+        assert given == steps, f"{given} batches, expected {steps}"

@@ -1,9 +1,9 @@
-"""Training in several processes: torchrun is started, watched and listened to.
+"""Trains in several processes: starts torchrun and watches it.
 
-The caller's process takes no part in the training. It writes what is to be done as a file into the
-scratch folder, hands over each epoch's weights as they appear there, and raises what ended it.
-torchrun starts on this machine, or on each node of a SLURM job (`training.nodes`); what it starts
-is `python -m clipaudit.training.launch JOB`.
+The caller's process does not train. It writes the job as a file into the scratch folder, passes on
+each epoch's weights as they appear there, and raises the error that ended training. torchrun starts
+on this machine, or on each node of a SLURM job (`training.nodes`), and runs
+`python -m clipaudit.training.launch JOB`.
 """
 
 import json
@@ -46,10 +46,10 @@ def train_in_processes(
 ) -> pa.Table:
     """Train as `train` does, in `processes` processes; "cuda" gives each its GPU.
 
-    `recipe.batch_size` is that of all together; `recipe.workers`, `threads` and `at_once` count for
-    each process. With one node they all run on this machine; with several, equally many run on each
-    node of the SLURM job that this process is in, and StepError names a node that does not see
-    `scratch`. The number of nodes changes no result.
+    `recipe.batch_size` is that of all together; `recipe.workers`, `threads` and `at_once` are per
+    process. With one node, all run on this machine. With several, equally many run on each node of
+    this process's SLURM job, and StepError names a node that does not see `scratch`. The number of
+    nodes does not affect the result.
     """
     job = {
         "sealed": str(sealed_path.absolute()),
@@ -85,21 +85,21 @@ def train_in_processes(
 
 
 def _hand_over(folder: Path, save_epoch: SaveEpoch) -> None:
-    """Give the caller the epochs that have appeared, in order."""
+    """Pass the epochs that have appeared to the caller, in order."""
     for path in sorted(folder.glob("*.safetensors")):
         save_epoch(int(path.stem), path.read_bytes())
         path.unlink()
 
 
 def _raise_error(folder: Path, code: int) -> None:
-    """Raise what a process met, as it was raised there."""
+    """Raise the error of a process, as it was raised there."""
     try:
         said = json.loads((folder / "error.json").read_text())
     except FileNotFoundError:
         if code:
             raise StepError(
-                f"torchrun ended with {code}: see above what its processes said. The training "
-                "goes on from its last checkpoint when it is started again."
+                f"torchrun ended with {code}: see the messages of its processes above. Start the "
+                "training again to resume from its last checkpoint."
             ) from None
         return
     kind: type[ClipauditError] = getattr(errors, said["kind"], StepError)
@@ -107,7 +107,7 @@ def _raise_error(folder: Path, code: int) -> None:
 
 
 def run_job(path: Path) -> None:
-    """Be one of the processes that torchrun starts for the job in `path`."""
+    """Run one of the processes that torchrun starts for the job in `path`."""
     job, folder = json.loads(path.read_text()), path.parent
     first = os.environ.get("RANK", "0") == "0"
     try:

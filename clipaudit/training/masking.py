@@ -1,9 +1,9 @@
-"""Text randomization: dropping a share of a caption's tokens, afresh each epoch.
+"""Randomizes text: drops a share of a caption's tokens, newly drawn each epoch.
 
 Jayaraman et al., NeurIPS 2024 (https://arxiv.org/abs/2402.02103) mask caption tokens; CLIP's
 vocabulary has no mask token and their code is unpublished. Here each BPE token is dropped with
-probability `share`, independently, after tokenization; start and end of text stay. As there, the
-captions of a picture that has several are not masked: one of them is drawn instead (`data.Maker`).
+probability `share`, independently, after tokenization; start and end of text are kept. As there, an
+image's several captions are not masked: one of them is drawn instead (`data.Maker`).
 """
 
 import random
@@ -17,8 +17,8 @@ Tokens = Int64[Tensor, " context"]
 def mask_tokens(tokens: Tokens, *, share: float, end: int, seed: int) -> Tokens:
     """Return the tokens without a random `share` of those between start and end of text.
 
-    `end` is the id of the end-of-text token; what follows it stays 0. The draw depends on `seed`
-    and on the number of tokens alone.
+    `end` is the id of the end-of-text token; tokens after it stay 0. The draw depends only on
+    `seed` and on the number of tokens.
 
     >>> import torch
     >>> mask_tokens(torch.tensor([8, 1, 2, 3, 4, 9, 0]), share=0.5, end=9, seed=1).tolist()

@@ -1,8 +1,8 @@
-"""Whether the batches of a training are mixed: as many different targets as an even draw has.
+"""Checks that training batches are mixed: about as many different targets as in an even draw.
 
-Shards that were written class by class give batches of few classes, and a training on them that
-learns little without a word. The first batch is compared with an even draw of the manifest, which
-is estimated from samples of some shards.
+Shards that were written class by class give batches of few classes, and training on them silently
+learns little. The first batch is compared with an even draw of the manifest, which is estimated
+from samples of some shards.
 """
 
 from collections.abc import Mapping
@@ -20,16 +20,16 @@ from clipaudit.training.data import Maker, kept_rows, kept_sample
 from clipaudit.training.order import draw
 
 SHARDS, SAMPLES = 32, 1_024  # read for the even draw: fewer shards make it less strict
-FAR = 0.5  # of the targets of an even draw: with as few or fewer, a batch is not mixed
+FAR = 0.5  # of the targets of an even draw: with at most this many, a batch is not mixed
 
 Targets = Shaped[torch.Tensor, "_ ..."]  # two of a function may differ in length
 
 
 def drawn_targets(sealed: Sealed, paths: Mapping[int, Path], maker: Maker, *, seed: int) -> Targets:
-    """Return the targets of SAMPLES kept samples, or of all, evenly from SHARDS shards at random.
+    """Return the targets of SAMPLES kept samples, or of all, evenly from SHARDS random shards.
 
-    `sealed` keeps one or more, and `paths` has the tar of each shard that keeps any. InputError for
-    a sample that cannot be used.
+    `sealed` keeps one or more, and `paths` has the tar of each shard that keeps any. Raises
+    InputError for a sample that cannot be used.
     """
     chosen = sorted(paths, key=lambda number: draw(seed, "mixing", number))[:SHARDS]
     each = -(-SAMPLES // len(chosen))
@@ -48,7 +48,7 @@ def drawn_targets(sealed: Sealed, paths: Mapping[int, Path], maker: Maker, *, se
 
 
 def even_distinct(pool: Targets, size: int) -> float:
-    """Return how many different targets `size` samples have on average, drawn as from the pool.
+    """Return how many different targets `size` samples drawn from the pool have on average.
 
     >>> even_distinct(torch.tensor([0, 0, 1, 1]), 2)
     1.5
@@ -61,13 +61,13 @@ def even_distinct(pool: Targets, size: int) -> float:
 def refuse_unmixed(batch: Targets, pool: Targets) -> tuple[int, float]:
     """Return how many different targets a batch has, and an even draw of its size.
 
-    InputError where the batch has half as many or fewer.
+    Raises InputError if the batch has half as many or fewer.
     """
     found, even = len(torch.unique(batch, dim=0)), even_distinct(pool, len(batch))
     if found <= FAR * even:
         raise InputError(
-            f"a batch of {len(batch)} samples has {found} different captions or labels, and an "
-            f"even draw has {even:.0f}: the shards are in the order of what they show. Set "
+            f"a batch of {len(batch)} samples has {found} different captions or labels, but an "
+            f"even draw has {even:.0f}: the shards are ordered by content. Set "
             "`shuffle: samples` in the recipe, or write the shards in a random order."
         )
     return found, even

@@ -1,4 +1,4 @@
-"""The nodes of a SLURM job that train together: torchrun is started once on each of them.
+"""Starts torchrun once on each node of a SLURM job that train together.
 
 All start through one srun, which ends with the first of them that fails. They meet at a port of
 the node that this process runs on.
@@ -26,8 +26,8 @@ echo "$SLURMD_NODENAME"
 def torchrun(processes: int, *, nodes: int) -> list[str]:
     """Return the command, without the program, that starts `processes` processes on `nodes` nodes.
 
-    Raises ConfigError where the nodes do not get equally many, or are not those of the SLURM job
-    that this process runs in.
+    Raises ConfigError if the nodes do not get equally many, or are not those of this process's
+    SLURM job.
     """
     each, left = divmod(processes, nodes)
     if left:
@@ -39,7 +39,7 @@ def torchrun(processes: int, *, nodes: int) -> list[str]:
     if there != nodes:
         raise ConfigError(
             f"the resource `nodes` is {nodes}, nodes of this SLURM job: {there or 'none'}. Set it "
-            "in a profile for SLURM, with the lines that docs/slurm.md shows, or take it out."
+            "in a profile for SLURM, with the lines that docs/slurm.md shows, or remove it."
         )
     meeting = [f"--nnodes={nodes}", "--rdzv-backend=c10d", f"--rdzv-endpoint={_endpoint()}"]
     return [*_on_each(nodes), *command, *meeting, f"--rdzv-id={os.environ['SLURM_JOB_ID']}"]
@@ -54,7 +54,7 @@ def require_visible(path: Path, *, nodes: int) -> None:
     if looked.returncode:
         raise StepError(
             f"srun ended with {looked.returncode} on the {nodes} nodes of SLURM job "
-            f"{os.environ['SLURM_JOB_ID']}: see above what it said."
+            f"{os.environ['SLURM_JOB_ID']}: see its messages above."
         )
     blind = sorted(looked.stdout.split())
     if blind:
@@ -70,9 +70,9 @@ def node_name() -> str:
 
 
 def _nodes_of_job() -> int:
-    """Return how many nodes the SLURM job has that this process is in; 0 outside of SLURM.
+    """Return how many nodes this process's SLURM job has; 0 outside SLURM.
 
-    SLURM is asked: of its variables, Snakemake's plugin leaves a job the number of the job alone.
+    This asks SLURM, as Snakemake's plugin leaves a job only one of its variables, the job's number.
     """
     job = os.environ.get("SLURM_JOB_ID")
     if job is None:
@@ -82,23 +82,23 @@ def _nodes_of_job() -> int:
     if asked.returncode:
         raise StepError(
             f"squeue ended with {asked.returncode} when asked for the nodes of SLURM job {job}: "
-            "see above what it said."
+            "see its messages above."
         )
     return int(asked.stdout)
 
 
 def _on_each(nodes: int) -> list[str]:
-    """Return the command that starts a program once on each node, with all that the job has there.
+    """Return the command that starts a program once on each node, with all of the job's resources.
 
-    The job may be a step of its own, which `--overlap` shares its processors with.
+    The job may itself be a step, which `--overlap` lets share its processors.
     """
     shape = [f"--nodes={nodes}", f"--ntasks={nodes}", "--ntasks-per-node=1"]
     return ["srun", "--overlap", *shape, "--cpu-bind=none", "--input=none", "--kill-on-bad-exit=1"]
 
 
 def _endpoint() -> str:
-    """Return this node and a port that no other job of SLURM takes at the same time, but by chance.
+    """Return this node and a port that another SLURM job takes only by chance at the same time.
 
-    Below the ports that Linux gives out by itself.
+    It is below the ports that Linux assigns itself.
     """
     return f"{platform.node()}:{20_000 + int(os.environ['SLURM_JOB_ID']) % 10_000}"

@@ -1,7 +1,7 @@
-"""One step of training; for CLIP with open_clip's loss, groups of weights, schedule and precision.
+"""Runs one training step; for CLIP with open_clip's loss, weight groups, schedule and precision.
 
-Differs from open_clip_train.train_one_epoch in one point: it clamps a learned logit scale at 100,
-where a recipe here may give another maximum or fix the scale. Jayaraman et al. train with a
+It differs from open_clip_train.train_one_epoch in one point: that clamps a learned logit scale at
+100, while a recipe here may give another maximum or fix the scale. Jayaraman et al. train with a
 "temperature" of 25, 100 and 200. They call 100 open_clip's default, which is the clamp.
 """
 
@@ -19,11 +19,11 @@ from clipaudit.config.training import Recipe
 from clipaudit.errors import StepError
 from clipaudit.training.processes import Processes, together
 
-ONEDNN_BLOCK = 16  # channels that oneDNN's 1x1 convolutions take at a time: 8, with AVX-512 16
+ONEDNN_BLOCK = 16  # channels per block of oneDNN's 1x1 convolutions: 8, or 16 with AVX-512
 
-# Of images and what goes with them: the loss, and the logit scale that it was computed with. Where
-# a batch is too large to go through the model at once, the loss comes once for each part of it, and
-# its gradients are those of the part: they add up to the batch's.
+# Takes images and their targets; yields the loss, and the logit scale that it was computed with. If
+# a batch is too large to go through the model at once, the loss comes once per part, with the
+# gradients of the part: they add up to the batch's.
 Losses = Callable[[torch.Tensor, torch.Tensor], Iterator[tuple[torch.Tensor, torch.Tensor]]]
 
 
@@ -34,7 +34,7 @@ class Optimization:
     model: torch.nn.Module  # as it is saved
     optimizer: torch.optim.Optimizer
     schedule: Callable[[int], float]  # sets the learning rate of a step, and returns it
-    scaler: torch.amp.GradScaler  # which does nothing where the precision needs none
+    scaler: torch.amp.GradScaler  # does nothing if the precision needs none
     losses: Losses
     clip_norm: float | None = None
     learned_scale: torch.Tensor | None = None  # log of a logit scale that the optimizer changes
@@ -63,11 +63,11 @@ class Optimization:
         return loss, scale, rate
 
     def rehearse(self, images: torch.Tensor, targets: torch.Tensor) -> None:
-        """Compute the gradients of a batch and forget them; weights and buffers stay as they are.
+        """Compute the gradients of a batch and drop them; weights and buffers are unchanged.
 
-        Several processes add their gradients up in groups that torch forms anew after the first
+        Several processes sum their gradients in groups that torch forms again after the first
         backward pass of a process, and the order of the sums of three or more processes follows the
-        groups. So one that goes on must have had a first pass, as one that never stopped has.
+        groups. So a resumed process must have had a first pass, like one that never stopped.
         """
         before = [buffer.clone() for buffer in self.model.buffers()]
         for loss, _ in self.losses(images, targets):
@@ -93,9 +93,9 @@ def prepare(
     device: torch.device,
     at_once: int | None = None,
 ) -> Optimization:
-    """Return the optimization of a CLIP model, which is moved to `device`, over `steps` steps.
+    """Return the optimization of a CLIP model over `steps` steps, moving the model to `device`.
 
-    At most `at_once` samples go through the model at once; None: all of a process.
+    At most `at_once` samples go through the model at once; None means all of a process.
     """
     layout = memory_layout(model, device)
     model.to(device, memory_format=layout).train()  # type: ignore[call-overload]
@@ -122,7 +122,7 @@ def prepare(
 
 
 def memory_layout(model: torch.nn.Module, device: torch.device) -> torch.memory_format:
-    """Return how images and weights should lie in memory: channels last where that is right.
+    """Return the memory layout of images and weights: channels last if that is correct.
 
     The layout changes the order of sums, nothing else. Channels last makes a ResNet's training
     step on a CPU up to 1.3 times as fast (benchmarks/layouts.py). But with it, oneDNN writes past
@@ -146,7 +146,7 @@ def _overruns_workspace(module: torch.nn.Module) -> bool:
 
 
 def gradient_scaler(precision: str, device: torch.device) -> torch.amp.GradScaler:
-    """Return what keeps float16 gradients from vanishing, for the precision that needs it."""
+    """Return the scaler that keeps float16 gradients from vanishing, active only if needed."""
     return torch.amp.GradScaler(device.type, enabled=precision == "amp")
 
 
@@ -159,10 +159,10 @@ def _contrasts(
 ) -> Losses:
     """Return CLIP's loss; `parallel` is the model with gradients averaged over the processes.
 
-    It compares all samples of a batch with each other. So where they go through the model in parts,
+    It compares all samples of a batch with each other. So if they go through the model in parts,
     they do so twice: first for the features of all, then part by part for the gradients, with the
-    same random draws. (So open_clip_train does it, too, which adds the gradient of a learned logit
-    scale up once for each part; here it counts once.)
+    same random draws. (open_clip_train does the same, but adds the gradient of a learned logit
+    scale once per part; here it counts once.)
     """
     autocast = get_autocast(recipe.precision, device_type=device.type)
     contrast = ClipLoss(
@@ -213,7 +213,7 @@ def _contrasts(
 def weight_groups(model: torch.nn.Module, weight_decay: float) -> list[dict[str, Any]]:
     """Return open_clip_train's two groups of weights: without decay, and with.
 
-    Without: vectors and scalars, whatever is called bn, ln or bias, and the logit scale.
+    Without decay are vectors and scalars, weights named bn, ln or bias, and the logit scale.
     """
     plain: list[torch.Tensor] = []
     decayed: list[torch.Tensor] = []

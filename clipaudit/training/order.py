@@ -1,11 +1,11 @@
-"""Which samples a training sees, in which order: a function of the recipe and the manifest.
+"""Orders the samples of a training run, as a function of the recipe and the manifest.
 
-Each epoch the shards that keep anything are put in a seeded order and dealt to streams, one for
-each decoding process of each training process; a stream is cut into batches and what is left at
-its end is not used in that epoch (open_clip_train repeats samples instead). So the number of steps
-follows from the manifest, and an epoch's order from (seed, epoch) alone, which makes resuming
-exact, between epochs and within one. Instead of shards, single samples can be put in a seeded
-order: shards whose samples are ordered by class give batches of few classes otherwise.
+Each epoch, the shards that keep samples are put in a seeded order and dealt to streams, one for
+each decoding process of each training process. A stream is cut into batches, and the rest at its
+end is not used in that epoch (open_clip_train repeats samples instead). So the number of steps
+follows from the manifest, and an epoch's order only from (seed, epoch), which makes resuming exact,
+between epochs and within one. Instead of shards, single samples can be put in a seeded order:
+otherwise shards whose samples are ordered by class give batches of few classes.
 """
 
 import hashlib
@@ -17,10 +17,10 @@ from clipaudit.errors import TooSmall
 
 
 def draw(seed: int, *path: int | str) -> int:
-    """Return a number below 2**63 that depends on all arguments: a seed for what `path` names.
+    """Return a number below 2**63 that depends on all arguments: a random seed for `path`.
 
-    A hash instead of a generator's stream, so that it needs no state, and stays the same on every
-    machine and version.
+    It is a hash instead of a generator's stream, so that it needs no state, and is the same on
+    every machine and version.
 
     >>> draw(0, "shard", 3, 7) == draw(0, "shard", 3, 7) != draw(0, "shard", 3, 8)
     True
@@ -31,10 +31,10 @@ def draw(seed: int, *path: int | str) -> int:
 
 @dataclass(frozen=True)
 class Plan:
-    """The order and the number of everything in a training.
+    """The order of samples and the numbers of steps of a training run.
 
-    `kept` maps each shard that keeps anything to the number of samples it keeps. `processes` is the
-    number of training processes (torchrun's world size), `workers` the streams of each of them.
+    `kept` maps each shard that keeps samples to their number. `processes` is the number of training
+    processes (torchrun's world size), `workers` the streams of each of them.
     """
 
     kept: Mapping[int, int]
@@ -42,7 +42,7 @@ class Plan:
     processes: int
     workers: int
     seed: int
-    shuffle: Literal["shards", "samples"] = "shards"  # what is put in a seeded order
+    shuffle: Literal["shards", "samples"] = "shards"  # put in a seeded order
 
     def shards(self, epoch: int, process: int, worker: int) -> list[int]:
         """Return the shards of one stream in the order of this epoch."""
@@ -52,7 +52,7 @@ class Plan:
         return sorted(self.kept, key=lambda shard: (draw(self.seed, "shard", epoch, shard), shard))
 
     def stream(self, process: int, worker: int) -> slice:
-        """Return which places of the order a stream takes."""
+        """Return the places of the order that a stream takes."""
         return slice(process + worker * self.processes, None, self.processes * self.workers)
 
     def batches(self, epoch: int, process: int) -> list[int]:
@@ -68,7 +68,7 @@ class Plan:
         return [each // self.batch_size for each in samples]
 
     def rounds(self, epoch: int, process: int, given: int) -> tuple[int, int]:
-        """Return how many rounds `given` batches of a process make, and how many are left over.
+        """Return how many rounds `given` batches of a process make, and how many remain.
 
         A round takes one batch of each stream that has one left, in the order of the streams.
         """
@@ -79,7 +79,7 @@ class Plan:
         return rounds, given
 
     def steps(self, epoch: int) -> int:
-        """Return the steps of an epoch: what the process with the fewest batches has."""
+        """Return the steps of an epoch: the batches of the process with the fewest."""
         order = self._order(epoch)
         return min(sum(self._batches(order, process)) for process in range(self.processes))
 
@@ -93,7 +93,7 @@ def make_plan(
     seed: int,
     shuffle: Literal["shards", "samples"] = "shards",
 ) -> Plan:
-    """Return the plan, or say why there can be none.
+    """Return the plan, or raise an error that says why there is none.
 
     `kept` maps shard numbers to kept samples, `batch_size` is one process's share of a step; 0
     decoding processes decode in the training process, as one stream, in the same order as 1.
@@ -114,7 +114,7 @@ def make_plan(
 
 
 def steps_of_epochs(plan: Plan, epochs: int) -> list[int]:
-    """Return the steps of each epoch; TooSmall if one would have none."""
+    """Return the steps of each epoch; raise TooSmall if one would have none."""
     steps = [plan.steps(epoch) for epoch in range(epochs)]
     if 0 in steps:
         raise TooSmall(

@@ -1,7 +1,7 @@
-"""Several training processes, as torchrun starts them: RANK, WORLD_SIZE and LOCAL_RANK are set.
+"""Joins training processes that torchrun starts, with RANK, WORLD_SIZE and LOCAL_RANK set.
 
-open_clip_train also takes SLURM's variables for its own, which a single training inside a larger
-allocation must not do; so this part is ours.
+open_clip_train also reads SLURM's variables, which a single training run inside a larger allocation
+must not do, so this part is ours.
 """
 
 import os
@@ -18,7 +18,7 @@ from clipaudit.training.nodes import node_name
 
 @dataclass(frozen=True)
 class Processes:
-    """Which of how many training processes this one is."""
+    """The number of this training process, and how many there are."""
 
     count: int = 1
     rank: int = 0
@@ -26,15 +26,15 @@ class Processes:
 
     @property
     def is_first(self) -> bool:
-        """Say whether this process writes checkpoints and logs."""
+        """Return whether this process writes checkpoints and logs."""
         return self.rank == 0
 
 
 @contextmanager
 def joined(device: str) -> Iterator[tuple[Processes, str]]:
-    """Join the other processes, if torchrun started several; give the device of this one.
+    """Join the other processes, if torchrun started several; yield the device of this one.
 
-    Without torchrun, or with one process: alone, on the device that was asked for.
+    Without torchrun, or with one process, it is alone, on the requested device.
     """
     count = int(os.environ.get("WORLD_SIZE", "1"))
     if count == 1:
@@ -55,7 +55,7 @@ def joined(device: str) -> Iterator[tuple[Processes, str]]:
 def require_same_start(processes: Processes, done: int) -> None:
     """Raise StepError, in all processes, unless all have found the same number of steps done.
 
-    They have where all see the state that the first one wrote.
+    They have if all see the state that the first one wrote.
     """
     if processes.count == 1:
         return
@@ -65,10 +65,10 @@ def require_same_start(processes: Processes, done: int) -> None:
     for rank, (node, steps) in enumerate(found):
         if steps != there:
             raise StepError(
-                f"process {rank} on node {node} found {steps} steps of the training done, process "
-                f"0 on node {first} found {there}: both must read one state, with the same "
-                "versions of torch and open_clip. Put the store on a file system that all nodes "
-                "share, then start again."
+                f"process {rank} on node {node} found {steps} steps of the training done, but "
+                f"process 0 on node {first} found {there}: both must read the same state, with the "
+                "same versions of torch and open_clip. Put the store on a file system that all "
+                "nodes share, then start again."
             )
 
 

@@ -1,7 +1,7 @@
-"""Train a CLIP model on any manifest: on a CPU, on one GPU, or under torchrun on several.
+"""Trains a CLIP model on any manifest: on a CPU, on one GPU, or under torchrun on several.
 
-The same recipe, manifest, threads and machine give the same weights, bit for bit, also when the
-training was killed and resumed on the way.
+The same recipe, manifest, threads and machine give the same weights, bit for bit, even if the
+training run is killed and resumed.
 """
 
 import logging
@@ -55,24 +55,25 @@ def train(
     checkpoint_steps: int = CHECKPOINT_STEPS,
     at_once: int | None = None,
 ) -> pa.Table:
-    """Train on what a sealed manifest keeps; return the CURVES, one row a step.
+    """Train on the samples that a sealed manifest keeps; return the CURVES, one row per step.
 
     `locate` gives the tar for its SHA-256. `initial` is a safetensors file of the same architecture
-    to start from. After each epoch `save_epoch(epoch, safetensors bytes)` is called, in the first
-    process only, before the epoch counts as done in `scratch`: a training that was killed and runs
-    again with the same arguments and `scratch` goes on after the last epoch done (an epoch may be
-    saved twice, with the same bytes, and what it saved earlier must have been durable). Within an
-    epoch its state is kept in `scratch` after each `checkpoint_steps` steps, 0 for never, and it
-    goes on from there; their number, which may change in between, changes no result.
+    to start from. After each epoch, the first process calls `save_epoch(epoch, safetensors bytes)`
+    before the epoch counts as done in `scratch`. A killed training run resumes after the last epoch
+    done if it is called again with the same arguments and `scratch`. (An epoch may be saved twice,
+    with the same bytes, and saving must be durable.) Within an epoch, the state is saved in
+    `scratch` after each `checkpoint_steps` steps, 0 for never, and training resumes from there;
+    their number, which may change in between, does not affect the result.
 
-    Processes share `recipe.batch_size` equally, ConfigError if they cannot. In each at most
-    `at_once` samples go through the model at once (None: all), for memory: the gradients are those
-    of the batch, but for rounding and for what a model draws or normalises by batch.
+    Processes share `recipe.batch_size` equally; raises ConfigError if they cannot. In each process
+    at most `at_once` samples go through the model at once (None: all), to save memory: the
+    gradients are those of the batch, except for rounding and for what a model draws or normalises
+    by batch.
 
     The last, partial batch of each decoding process's stream is not used in that epoch.
-    Guards, each an error of ours before the first step: an empty manifest, a batch larger than what
-    is kept, fewer shards than decoding processes, a missing shard, a corpus without captions,
-    shards whose samples are in the order of what they show (see `training.mixing`).
+    Raises an error before the first step for an empty manifest, a batch larger than the kept
+    samples, fewer shards than decoding processes, a missing shard, a corpus without captions, and
+    shards whose samples are ordered by content (see `training.mixing`).
     """
     sealed = Sealed(sealed_path)
     sealed.require_samples()
@@ -117,12 +118,12 @@ def _require_captions(sealed: Sealed) -> None:
 
 
 def locate_all(sealed: Sealed, locate: Callable[[str], Path]) -> dict[int, Path]:
-    """Return the tars of the shards that keep anything, by number; InputError if one is missing."""
+    """Return the tars of the shards that keep samples, by number; raise InputError if one lacks."""
     paths = {shard.number: locate(shard.sha256) for shard in sealed if shard.kept > 0}
     for number, path in paths.items():
         if not path.is_file():
             raise InputError(
-                f"{path}: shard {number} of the manifest is gone. Put it back, or make the "
+                f"{path}: shard {number} of the manifest is missing. Restore it, or make the "
                 "manifest again without it."
             )
     return paths
@@ -152,10 +153,10 @@ def _warn_of_warmup(recipe: Recipe, steps: int) -> None:
 
 @dataclass
 class TrainingRun:
-    """A training, ready to go: what this process sees of it in which order, and on which device."""
+    """A prepared training run: the samples of this process, their order, and its device."""
 
     sealed: Sealed
-    paths: Mapping[int, Path]  # the tar of every shard that keeps anything
+    paths: Mapping[int, Path]  # the tar of every shard that keeps samples
     recipe: Recipe | SupervisedRecipe
     processes: Processes
     device_name: str
@@ -164,7 +165,7 @@ class TrainingRun:
     at_once: int | None = None  # the most samples that go through the model at once
 
     def __post_init__(self) -> None:
-        """Plan all epochs, set the device up; refuse a plan without steps."""
+        """Plan all epochs and set up the device; raise TooSmall for a plan without steps."""
         self.device = use_device(self.device_name, threads=self.threads)
         if self.device.type == "cuda":
             torch.set_float32_matmul_precision("high")  # TF32, as open_clip_train does
@@ -190,7 +191,7 @@ class TrainingRun:
     ) -> pa.Table:
         """Train the steps that are not done yet in `scratch`; return the CURVES of all.
 
-        `identity` is what decides the weights besides recipe, manifest, processes and device.
+        `identity` is all that decides the weights besides recipe, manifest, processes and device.
         """
         known = fingerprint({**identity, **self._identity()})
         curves = load_state(scratch, identity=known, work=work)
@@ -247,7 +248,7 @@ class TrainingRun:
         keep: Callable[[], None],
         resumed: int,
     ) -> None:
-        """Train the rest of an epoch, which begins after the steps that `curves` has."""
+        """Train the rest of an epoch, after the steps in `curves`."""
         first, count = sum(self.steps[:epoch]), self.steps[epoch]
         for step, (pixels, targets) in enumerate(batches, start=curves.steps):
             done = step + 1 - first
@@ -255,7 +256,7 @@ class TrainingRun:
             targets = targets.to(self.device, non_blocking=True)
             if step == resumed > 0 and self.processes.count > 1:
                 work.rehearse(images, targets)
-            # no random state has to be stored: it is a function of the step
+            # random state is not stored: it is a function of the step
             torch.manual_seed(draw(self.recipe.seed, "step", step, self.processes.rank))
             loss, scale, rate = work.step(step, images, targets)
             seen = (step + 1) * self.recipe.batch_size
@@ -271,7 +272,7 @@ class TrainingRun:
 
 
 def _mixed(batches: Iterator[Batch], pool: torch.Tensor) -> Iterator[Batch]:
-    """Yield batches; InputError if the first one is far from an even draw."""
+    """Yield batches; raise InputError if the first one is far from an even draw."""
     for number, batch in enumerate(batches):
         if number == 0:
             found, even = refuse_unmixed(batch.targets, pool)

@@ -1,4 +1,4 @@
-"""What a killed training needs to go on: kept in a scratch folder, replaced whole each time."""
+"""Saves the state that a killed training run resumes from, replaced as a whole each time."""
 
 import hashlib
 import json
@@ -19,13 +19,13 @@ FORMAT = 2  # of the file; 1 counted epochs
 
 
 def fingerprint(ingredients: object) -> str:
-    """Return a digest of what decides a training's result, to know its state from another's."""
+    """Return a digest of everything that decides a training run's result, to identify its state."""
     text = json.dumps([FORMAT, ingredients], sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def save_state(scratch: Path, *, identity: str, work: Optimization, curves: Curves) -> None:
-    """Replace the state in `scratch` by this one, wholly or not at all."""
+    """Replace the state in `scratch` by this one, whole or not at all."""
     state = {
         "identity": identity,
         "model": work.model.state_dict(),
@@ -40,9 +40,9 @@ def save_state(scratch: Path, *, identity: str, work: Optimization, curves: Curv
 
 
 def load_state(scratch: Path, *, identity: str, work: Optimization) -> Curves:
-    """Put the saved state into `work`; return the curves so far, whose steps are those done.
+    """Load the saved state into `work`; return the curves so far, whose steps are those done.
 
-    Without a state, or with one of a training with other ingredients: no steps.
+    Without a state, or with one of another training run, there are no steps.
     """
     path = scratch / FILE_NAME
     if not path.exists():

@@ -1,10 +1,10 @@
-"""Train a classifier on the labels of any manifest: on a CPU or on one GPU, in one process.
+"""Trains a classifier on the labels of any manifest: on a CPU or on one GPU, in one process.
 
 Mayilvahanan et al. (https://arxiv.org/abs/2310.09562, App. B.3) train ResNet-18s on pruned
 ImageNets "using standard PyTorch hyperparameter settings": those of pytorch/examples' imagenet,
-which the recipe's defaults are. All else is as in a CLIP training (`training.run`). Differs from
-pytorch/examples: what is left of an epoch behind its last full batch is not used, and the weights
-start as timm's do.
+which are the recipe's defaults. All else is as in CLIP training (`training.run`). Differences from
+pytorch/examples: the rest of an epoch after its last full batch is not used, and the weights start
+as timm's do.
 """
 
 import os
@@ -43,17 +43,17 @@ def train_classifier(
     processes: int = 1,
     checkpoint_steps: int = CHECKPOINT_STEPS,
 ) -> pa.Table:
-    """Train on the labels of what a sealed manifest keeps; return the CURVES, one row a step.
+    """Train on the labels of a sealed manifest's kept samples; return the CURVES, one row per step.
 
     `classes` is the size of the label set, which all corpora of the manifest must share. Logits
-    have no scale, so `logit_scale` of the curves is 1. All else is as `training.run.train` says:
-    `locate`, `save_epoch`, resuming from `scratch`, what is refused before the first step; and
-    ConfigError for a corpus without labels and for more than one process.
+    have no scale, so `logit_scale` of the curves is 1. All else is as in `training.run.train`:
+    `locate`, `save_epoch`, resuming from `scratch`, and the errors before the first step. Also
+    raises ConfigError for a corpus without labels and for more than one process.
     """
     count = max(processes, int(os.environ.get("WORLD_SIZE", "1")))
     if count > 1:
         raise ConfigError(
-            f"{count} processes are to train a classifier, which one does: give the rule one "
+            f"{count} processes for a classifier, which trains in one process: give the rule one "
             "process, with more threads or a GPU"
         )
     sealed = Sealed(sealed_path)
@@ -72,7 +72,7 @@ def train_classifier(
 def _prepare(
     model: torch.nn.Module, recipe: SupervisedRecipe, *, steps: Sequence[int], device: torch.device
 ) -> Optimization:
-    """Return the optimization of a classifier, which is moved to `device`."""
+    """Return the optimization of a classifier, moving the classifier to `device`."""
     layout = memory_layout(model, device)
     model.to(device, memory_format=layout).train()  # type: ignore[call-overload]
     optimizer = torch.optim.SGD(
@@ -94,7 +94,7 @@ def _prepare(
 def _rate_of_epochs(
     optimizer: torch.optim.Optimizer, recipe: SupervisedRecipe, steps: Sequence[int]
 ) -> Callable[[int], float]:
-    """Return what sets the rate of a step: torch's StepLR, as a function of the step alone."""
+    """Return the schedule of the learning rate: torch's StepLR, as a function of the step alone."""
     ends = list(accumulate(steps))
 
     def schedule(number: int) -> float:
@@ -138,7 +138,7 @@ class LabelMaker(Maker):
 
 
 def require_labels(sealed: Sealed, *, classes: int) -> None:
-    """Raise ConfigError unless all corpora of a manifest have labels, of one set of `classes`."""
+    """Raise ConfigError unless all corpora of a manifest have labels of one set of `classes`."""
     first = sealed.corpora[0]
     for corpus in sealed.corpora:
         names = corpus.captioning.classes
@@ -149,8 +149,8 @@ def require_labels(sealed: Sealed, *, classes: int) -> None:
             )
         if len(names) != classes:
             raise ConfigError(
-                f"corpus {corpus.name} has labels of {len(names)} classes, but the classifier is "
-                f"to have {classes}: train it on corpora of one label set"
+                f"corpus {corpus.name} has labels of {len(names)} classes, but the classifier has "
+                f"{classes}: train it on corpora of one label set"
             )
         if names != first.captioning.classes:
             raise ConfigError(

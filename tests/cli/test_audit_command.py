@@ -130,7 +130,7 @@ def test_a_field_without_texts_is_refused(data):
     [
         (["gone"], "gone: no shards. Name a folder"),
         (["pictures/cats/one.png"], "one.png: not a readable tar"),
-        (["web/{00000..00002}.tar"], "1 of 3 shards are not there, first .*00002"),
+        (["web/{00000..00002}.tar"], "1 of 3 shards are missing, first .*00002"),
     ],
 )
 def test_what_is_no_data_is_told(data, arguments, message):
@@ -139,7 +139,7 @@ def test_what_is_no_data_is_told(data, arguments, message):
 
 
 def test_the_folder_that_is_written_is_not_read(data):
-    with pytest.raises(InputError, match=r"holds .*audit, which is written while it is read"):
+    with pytest.raises(InputError, match=r"contains .*audit, which is written while it is read"):
         settings(data, ["web"], ["."])
 
 

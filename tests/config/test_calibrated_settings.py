@@ -59,7 +59,7 @@ def test_table_2_and_galleries_read_what_was_chosen(settings, calibrating):
 
     assert table.inputs["calibrated"] == [POINTER]
     assert table.parameters["near_duplicate_distance"] is None
-    assert "that the calibration of ViT-B/16+ chose" in table.notes[0]
+    assert "The calibration of ViT-B/16+ chose" in table.notes[0]
     assert {tuple(each.inputs["calibrated"]) for each in galleries} == {(POINTER,)}
     assert {each.options.near_duplicate_distance for each in galleries} == {None}
 

@@ -80,7 +80,7 @@ def test_without_a_dose_response_nothing_of_it_is_there(run):
     ("dose", "changes", "message"),
     [
         (DOSE | {"test_set": "mnist"}, {}, r"dose_response: 'mnist' is not among"),
-        (DOSE | {"margins": [0.0]}, {}, "0 is the gap itself, which is always there; remove it"),
+        (DOSE | {"margins": [0.0]}, {}, "0 is the gap itself, which is always included; remove it"),
         (DOSE | {"margins": [0.01, 0.01]}, {}, "two are equal to six digits; remove one"),
         (DOSE | {"margins": [0.3]}, {}, r"less than or equal to 0\.25"),
         (DOSE | {"margins": []}, {}, "at least 1"),

@@ -74,7 +74,7 @@ def put(settings, value, *place):
         (["similarity", "test_sets"], ["val", "val"], "val: named twice among large, small"),
         (["similarity", "test_sets"], ["large"], "large: named twice"),
         (["corpora", "large", "shards"], [], "corpora.large.shards: the list of shards is empty"),
-        (["corpora", "large", "shards"], ["a.tar"] * 2, "shards: 'a.tar' stands twice"),
+        (["corpora", "large", "shards"], ["a.tar"] * 2, "shards: 'a.tar' is in the list twice"),
         (["corpora", "large", "shards"], "else/{0..3}.tar", "is not data/glyph/large/<number>.tar"),
         (["corpora", "val", "labels"], None, "corpora.val.labels: a test set needs labels"),
         (["corpora", "small", "labels"], "x", "corpora.small.labels: 'x' is not among label_sets"),

@@ -62,7 +62,7 @@ def test_with_too_few_pairs_the_distance_is_the_advised_one_at_most():
 
     assert chosen_threshold(found) == ADVISED_DISTANCE
     (note,) = [note for note in found["note"].to_pylist() if note]
-    assert "0 pairs of different images do not show for certain" in note
+    assert "0 pairs of different images are too few to show" in note
 
 
 def test_images_too_flat_for_a_hash_are_found_by_thumbnails():

@@ -151,7 +151,7 @@ def test_verdicts_are_the_same_each_time():
 
 
 @pytest.mark.parametrize("size", [(2, 2), (2, 300), (64, 64), (300, 2)])
-def test_uniform_pictures_are_told_by_colour(size):
+def test_uniform_images_are_compared_by_colour(size):
     plain, other = np.full((*size, 3), 180, np.uint8), np.full((40, 50, 3), 180, np.uint8)
 
     assert verify(plain, other).kind == "re-encoded or resized"

@@ -42,6 +42,6 @@ def test_askew_is_counted_from_quarter_turns(degrees, askew):
         (around_the_middle(10, zoom=1.1), False, False),
     ],
 )
-def test_alignments_are_told_by_how_editing_leaves_them(placed, whole, usual):
+def test_alignments_that_editing_produces_are_recognised(placed, whole, usual):
     assert is_whole(FRAME, FRAME, placed) == whole
     assert is_usual(FRAME, FRAME, placed) == usual

@@ -70,7 +70,9 @@ def test_too_few_pairs_choose_and_say_that_they_are_too_few():
     choice = choose_threshold(curve_of([0, 1, 3, 4], 399_999), per_million=2.5)
 
     assert (choice.row, choice.resolved) == (2, False)
-    assert "399,999 negative pairs cannot show 2.5 per million, which takes 400,000" in choice.why
+    assert (
+        "399,999 negative pairs cannot measure 2.5 per million, which takes 400,000" in choice.why
+    )
     assert "It has 3 false positives" in choice.why
 
 
@@ -120,7 +122,7 @@ def test_the_table_says_that_a_choice_is_not_resolved():
 
     table = thresholds_table("pdq", curve, choose_threshold(curve))
 
-    assert "1,000 negative pairs cannot show 1 per million" in table["note"][0].as_py()
+    assert "1,000 negative pairs cannot measure 1 per million" in table["note"][0].as_py()
 
 
 def test_what_was_not_measured_is_null():

@@ -301,7 +301,7 @@ def test_the_log_says_how_many_faces_there_were(shard, caplog):
 
     blur(shard([*sample("0", image=noise(), faces=[FACE, [25, 3, 6, 6]]), *sample("1")]))
 
-    assert "blurred.tar: 2 pictures, 1 with faces, 2 faces blurred" in caplog.text
+    assert "blurred.tar: 2 images, 1 with faces, 2 faces blurred" in caplog.text
 
 
 def test_a_detector_finds_the_faces_to_blur(shard):

@@ -45,7 +45,7 @@ def test_the_field_is_the_one_that_the_settings_name():
         ([[1, 2, 1e12, 4]], "not"),
         ([{"box": [1, 2, 3, 4]}], "not"),
         ([[5, 5, -3, 4]], "of negative size"),
-        ([[0.1, 0.2, 0.3, 0.4]], "shares of the picture"),
+        ([[0.1, 0.2, 0.3, 0.4]], "shares of the image"),
     ],
 )  # fmt: skip
 def test_what_is_no_list_of_boxes_is_not_taken_for_no_faces(listed, message):
@@ -59,7 +59,7 @@ def test_nan_is_no_place():
 
 
 @pytest.mark.parametrize("text", [b"[1]", b"{", b"\xff", b'{"a": "' + b"a" * (1 << 20) + b'"}'])
-def test_json_that_the_index_refuses_is_refused_alike(text):
+def test_json_that_the_index_refuses_is_refused(text):
     with pytest.raises(Unusable):
         stated_boxes({"json": text}, "faces")
 
@@ -75,7 +75,7 @@ def test_a_detector_that_is_not_there_is_one_clear_error(tmp_path, name):
     [
         ("bad.onnx", "not a YuNet that OpenCV can read"),
         ("bad.xml", "not a Haar cascade that OpenCV can read"),
-        ("bad.pt", r"where a face detector ends in \.onnx"),
+        ("bad.pt", r"but a face detector ends in \.onnx"),
     ],
 )
 def test_a_file_that_is_no_detector_is_one_clear_error(tmp_path, name, message):

@@ -33,7 +33,7 @@ def test_a_line_names_or_numbers_the_classes_of_a_label(tmp_path):
         ((0, 5), "label 1: '5' is neither the name nor the number of one of 5 classes"),
         ((0, ""), "label 1: '' is neither the name"),
         ((0, "aple"), r"label 1: 'aple' is .* Did you mean apple\?"),
-        ((0, "crane"), "label 1: 'crane' is the name of classes 1 or 4. Give one."),
+        ((0, "crane"), "label 1: 'crane' names the classes 1 or 4. Give one number."),
         (("0; 1", 1), r"labels 0 and 1 both stand for class 1 \(crane\)"),
     ],
 )
@@ -88,7 +88,7 @@ def test_a_map_that_does_not_fit_is_refused_when_labels_are_checked(tmp_path):
         check(tmp_path, [0], label_map=[0, 1])
 
 
-def test_names_that_two_classes_share_are_told_by_their_order():
+def test_names_that_two_classes_share_are_resolved_by_their_order():
     assert map_by_names(["apple", "crane"], LEARNED) == [2, 4]
     assert map_by_names(["crane"], LEARNED) is None
     assert map_by_names(["apple", "chair"], LEARNED) is None

@@ -168,7 +168,7 @@ def test_a_column_that_is_not_there_is_refused(folder):
 
 
 def test_a_column_that_holds_no_texts_is_refused(folder):
-    with pytest.raises(InputError, match=r"column 'key' of type list<.*> holds no texts"):
+    with pytest.raises(InputError, match=r"column 'key' of type list<.*> is not text"):
         listed(folder, {"key": [["a"]]})
 
 

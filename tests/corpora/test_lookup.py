@@ -37,7 +37,7 @@ def test_a_damaged_picture_that_is_not_asked_for_is_not_noticed(shard):
     assert read_pictures({0: path}, [address(0, 1)]) == {address(0, 1): b"no picture"}
 
 
-def test_shards_of_which_nothing_is_asked_are_not_opened(shard, tmp_path):
+def test_shards_without_requested_samples_are_not_opened(shard, tmp_path):
     paths = {0: tmp_path / "gone.tar", 1: shard(sample("a", image=RED))}
 
     assert read_pictures(paths, [address(1, 0)]) == {address(1, 0): RED}

@@ -31,16 +31,16 @@ def test_patterns_follow_each_other():
     [
         ([], "list of shards is empty"),
         ([""], "empty name"),
-        (["*.tar"], r"'\*' would match other files tomorrow"),
+        (["*.tar"], r"'\*' may match other files later"),
         (["0000[0-9].tar"], r"Write a range such as \{00000\.\.00041\}"),
         (["{0..3.tar"], "do not pair"),
         (["0..3}.tar"], "do not pair"),
-        (["{a,{b,c}}.tar"], "do not pair, or that nest"),
+        (["{a,{b,c}}.tar"], "do not pair, or are nested"),
         (["{x}.tar"], r"\{x\} is neither a range"),
         (["{0..9..0}.tar"], "neither a range"),
         (["{0..99999999}.tar"], "10000000"),
         (["{0..9999}{0..9999}.tar"], "100000000 files, the limit"),
-        (["a/{0..2}.tar", "a/./1.tar"], "'a/./1.tar' stands twice in the list, as numbers 1 and 3"),
+        (["a/{0..2}.tar", "a/./1.tar"], "'a/./1.tar' is in the list twice, as numbers 1 and 3"),
     ],
 )
 def test_what_names_no_lasting_list_is_refused(patterns, message):

@@ -42,7 +42,7 @@ def test_samples_in_any_order_are_those_that_are_read_in_order(path, rows):
 
 
 def test_a_row_beyond_the_end_is_named(path):
-    with pytest.raises(InputError, match=r"0\.tar: has 5 rows, and row 5 is asked for"):
+    with pytest.raises(InputError, match=r"0\.tar: has 5 rows, but row 5 is requested"):
         Scattered(path).sample(5)
 
 
@@ -50,14 +50,14 @@ def test_a_compressed_tar_cannot_be_read_in_any_order(path, tmp_path):
     packed = tmp_path / "packed.tar"
     packed.write_bytes(gzip.compress(path.read_bytes()))
 
-    with pytest.raises(InputError, match=r"packed\.tar: is no plain tar .* `shuffle: shards`"):
+    with pytest.raises(InputError, match=r"packed\.tar: is not a plain tar .* `shuffle: shards`"):
         Scattered(packed)
 
 
 def test_a_list_of_images_is_no_tar(tmp_path):
     (tmp_path / "0.images").write_text("{}")
 
-    with pytest.raises(InputError, match=r"0\.images: is no plain tar"):
+    with pytest.raises(InputError, match=r"0\.images: is not a plain tar"):
         Scattered(tmp_path / "0.images")
 
 

@@ -99,9 +99,9 @@ def test_manifests_with_samples_do_not(sealed):
     [
         (b"", "not a sealed manifest"),
         (b"PAR1" * 100, "not a sealed manifest"),
-        (seal(TWO)[:-1], r"\d+ bytes where its header says \d+"),
-        (seal(TWO) + b"x", "bytes where its header says"),
-        (b"clipseal\x09" + seal(TWO)[9:], "format 9, this clipaudit reads 1"),
+        (seal(TWO)[:-1], r"\d+ bytes, but its header says \d+"),
+        (seal(TWO) + b"x", "bytes, but its header says"),
+        (b"clipseal\x09" + seal(TWO)[9:], "format 9, but this clipaudit reads 1"),
     ],
 )
 def test_other_files_are_refused(sealed, content, message):

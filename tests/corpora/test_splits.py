@@ -68,8 +68,8 @@ def test_complementary_predicates_part_the_samples_that_have_a_value(values):
     ("where", "message"),
     [
         ("eyeglasses = 1", r"split mine: `where: eyeglasses = 1` is not understood: .*eyeglasses"),
-        ("metadata->>'x' =", "It may look at the columns of a sample: shard, row, key"),
-        ("width", "gives values of type int32, where booleans are needed"),
+        ("metadata->>'x' =", "It may use the columns of a sample: shard, row, key"),
+        ("width", "gives values of type int32, but booleans are needed"),
         ("true) from samples; drop table samples; select (1", "2 statements|3 statements"),
         ("exists (from read_text('/etc/hostname'))", "disabled by configuration"),
         ("metadata::int > 1", "is not understood"),

@@ -193,7 +193,7 @@ def test_a_vector_too_long_for_exact_sums_is_named(rule):
         find(part, rule=rule)
 
 
-def test_of_no_clusters_nothing_is_read():
+def test_without_clusters_nothing_is_read():
     table = find_duplicates(reader(batch_rows=5), range(0))
 
     assert table.num_rows == 0

@@ -27,7 +27,7 @@ def test_the_earliest_of_equals_wins_whatever_comes_first(backend):
 @pytest.mark.parametrize(
     ("vectors", "backend"), [(20, "numpy"), (300, "torch"), (300, "native"), (300, None)]
 )
-def test_a_triangle_is_compared_alike_by_all(vectors, backend):
+def test_all_backends_compare_a_triangle_equally(vectors, backend):
     some = grid_vectors(np.random.default_rng(3), vectors)
     nearest = NearestEarlier(vectors, backend=backend, block_rows=7)
 

@@ -125,7 +125,7 @@ def test_a_killed_one_goes_on_and_gives_the_same_bytes(tmp_path, caplog):
         for name in ("killed", "whole")
     )
 
-    assert caplog.text.count("k-means: goes on after") == 1
+    assert caplog.text.count("k-means: resumes after") == 1
     np.testing.assert_array_equal(killed, whole)
 
 
@@ -138,7 +138,7 @@ def test_what_another_kmeans_left_is_not_taken_up(tmp_path, caplog, change):
 
     spherical_kmeans(vectors, **{**asked, **change})
 
-    assert "goes on after" not in caplog.text
+    assert "resumes after" not in caplog.text
 
 
 def test_a_damaged_state_is_refused(tmp_path):

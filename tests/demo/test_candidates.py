@@ -120,7 +120,7 @@ def test_the_pair_that_differs_most_is_asked_for():
         assert "large anchor" in sized
 
 
-def test_equal_boxes_are_told_apart_by_the_order_of_drawing():
+def test_equal_boxes_are_ordered_by_drawing():
     for seed in range(5):
         related = true_one(boxed((3, 3, 4, 4), (3, 3, 4, 4), form="relation", seed=seed))
         sized = true_one(boxed((3, 3, 4, 4), (3, 3, 4, 4), form="attribution", seed=seed))

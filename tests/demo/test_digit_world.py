@@ -56,7 +56,7 @@ def test_printed_digits_are_equally_many():
 def test_a_slice_may_end_within_a_shard_but_not_before_it():
     assert len(truth("test", 2)) == round(0.05 * SCANS) - 60
 
-    with pytest.raises(ConfigError, match="test: shard 3 has no scan left: its slice holds 90, 30"):
+    with pytest.raises(ConfigError, match="test: shard 3 has no scan left: its slice has 90, 30"):
         truth("test", 3)
 
 

@@ -47,7 +47,7 @@ def test_the_picture_given_is_left_alone():
 def test_a_word_too_long_for_the_picture_is_refused():
     blank = np.zeros((24, 24, 3), np.uint8)
 
-    with pytest.raises(ValueError, match="'parallelogram' does not fit into a picture of 24"):
+    with pytest.raises(ValueError, match="'parallelogram' does not fit into an image of 24"):
         write_word(blank, "parallelogram", Dice("long"))
 
 

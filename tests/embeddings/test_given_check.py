@@ -93,7 +93,7 @@ def test_small_differences_are_a_warning_with_both_values(rows, caplog):
     assert "another precision or preparation" in caplog.text
 
 
-def test_shifted_rows_are_told_from_another_encoder(rows):
+def test_shifted_rows_are_distinguished_from_another_encoder(rows):
     with pytest.raises(
         InputError,
         match=r"embeddings of web by b32: 40 images .* expected 1\.0000 .* Rows are shifted .* "
@@ -130,7 +130,7 @@ def test_another_encoder_is_refused(world, tmp_path):
 
 
 def test_another_width_is_refused_with_both(rows):
-    with pytest.raises(InputError, match="8 numbers a row are given, but b32 computes 32 here"):
+    with pytest.raises(InputError, match="given rows have 8 numbers, but b32 computes 32 here"):
         compared(rows, rows[:, :8])
 
 
@@ -157,7 +157,7 @@ def test_fewer_images_than_ten_are_not_judged(world, caplog):
     tables = check_given([given], shards, samples.slice(0, 9), model, [], PAIR, threads=1)
 
     assert pa.concat_tables(tables) == given
-    assert "only 9 images could be compared; it takes 10" in caplog.text
+    assert "only 9 images could be compared, and 10 are needed" in caplog.text
 
 
 def test_the_draw_depends_on_the_samples_and_reads_few_shards(world):

@@ -115,7 +115,7 @@ def test_samples_that_may_lack_an_embedding_are_dropped_with_the_reason(samples,
 def test_keys_that_repeat_in_each_shard_are_refused(samples, given):
     files = given([[1, 0], [0, 1]], ["00000", "00001"])
 
-    with pytest.raises(InputError, match="2 values of key are those of several samples"):
+    with pytest.raises(InputError, match="2 values of key belong to several samples"):
         taken(samples, files, join_on="key")
 
 

@@ -119,7 +119,7 @@ def test_label_outside_of_the_set_is_refused(clip, task):
 
     with pytest.raises(
         InputError,
-        match=r"val: 2 samples .* none of its 2 classes, .* shard 0, row 2 \(label 2\)",
+        match=r"val: 2 samples .* not one of its 2 classes, .* shard 0, row 2 \(label 2\)",
     ):
         predicted(clip, part)
 
@@ -232,7 +232,7 @@ def test_classifier_looks_at_no_templates(task):
 
 def test_classifier_of_another_number_of_classes_is_refused(task):
     with pytest.raises(
-        InputError, match=r"val: its label set has 4 classes, the classifier has 3 outputs"
+        InputError, match=r"val: its label set has 4 classes, but the classifier has 3 outputs"
     ):
         classified(task, [1.0, 2.0, 3.0])
 

@@ -139,7 +139,7 @@ def test_one_row_a_picture_then_one_a_caption(clip, tmp_path):
     ]
 
 
-def test_captions_come_from_lines_and_from_json_alike(clip, tmp_path):
+def test_captions_come_from_lines_and_from_json(clip, tmp_path):
     lines = [several_shard(tmp_path)]
     expected = retrieved(clip, lines, indexed(lines), several=True)
 
@@ -201,7 +201,7 @@ def test_shard_that_lost_samples_is_refused(clip, tmp_path):
     samples = indexed(shards)
     several_shard(tmp_path, CAPTIONS[:2])
 
-    with pytest.raises(InputError, match="index has 4 samples of it, 2 of them are in the file"):
+    with pytest.raises(InputError, match="index has 4 of its samples, but the file has 2"):
         retrieved(clip, shards, samples, several=True)
 
 

@@ -113,15 +113,15 @@ def test_no_samples_make_an_empty_table(clip, tmp_path):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        (None, r"aro: shard 0, row 1: no JSON object\. .*Write them into the shard, or leave"),
-        ({}, "`captions` is null, no list of texts"),
-        ({"captions": ["a", 1]}, r'`captions` is \["a", 1\], no list of texts'),
-        ({"captions": ["a", "\ud800"]}, "no list of texts"),
+        (None, r"aro: shard 0, row 1: its JSON is not an object\. .*Write them into the shard,"),
+        ({}, "`captions` is null, not a list of texts"),
+        ({"captions": ["a", 1]}, r'`captions` is \["a", 1\], not a list of texts'),
+        ({"captions": ["a", "\ud800"]}, "not a list of texts"),
         ({"captions": ["a"]}, "row 1: 1 candidate captions"),
-        ({"captions": TEXTS, "right": 6}, "`right` is 6, no place among 6 captions"),
-        ({"captions": TEXTS, "right": -1}, "`right` is -1, no place"),
-        ({"captions": TEXTS, "right": True}, "`right` is true, no place"),
-        ({"captions": TEXTS, "kind": 3}, "`kind` is 3, no text"),
+        ({"captions": TEXTS, "right": 6}, "`right` is 6, not a place among 6 captions"),
+        ({"captions": TEXTS, "right": -1}, "`right` is -1, not a place"),
+        ({"captions": TEXTS, "right": True}, "`right` is true, not a place"),
+        ({"captions": TEXTS, "kind": 3}, "`kind` is 3, not text"),
     ],
 )
 def test_sample_without_candidates_is_refused(clip, tmp_path, fields, message):

@@ -117,7 +117,7 @@ def test_task_that_is_there_twice_is_refused(tmp_path):
     (tmp_path / "cars").mkdir()
     (tmp_path / "wds_cars").mkdir()
 
-    with pytest.raises(InputError, match=r"Stanford Cars is there twice, .*Take one of them out"):
+    with pytest.raises(InputError, match=r"Stanford Cars is there twice, .*Remove one of them"):
         available_tasks(tmp_path)
 
 
@@ -215,7 +215,7 @@ def test_main_metric_of_retrieval_is_the_mean_of_both_directions(clip, tmp_path)
 def test_retrieval_set_of_a_few_pictures_is_refused(clip, tmp_path):
     folder = paired_folder(tmp_path / "set", captions_of(9))
 
-    with pytest.raises(TooSmall, match=r"9 pictures, recall@10 needs 10 or more"):
+    with pytest.raises(TooSmall, match=r"9 images, but recall@10 needs 10 or more"):
         run(clip, PAIRS, folder)
 
 
@@ -237,10 +237,10 @@ def test_retrieval_set_of_a_few_pictures_is_refused(clip, tmp_path):
         ("zeroshot_classification_templates.txt", "{c}\na {}", r"line 2 is 'a \{\}'"),
         ("zeroshot_classification_templates.txt", "a photo", "line 1 is 'a photo'"),
         ("zeroshot_classification_templates.txt", "{c.x}", "line 1 is"),
-        ("dataset_type.txt", "multilabel", r"says 'multilabel', Oxford .* of classification"),
+        ("dataset_type.txt", "multilabel", r"says 'multilabel', but Oxford .* of classification"),
         ("test/nshards.txt", None, "nshards.txt: cannot be read"),
-        ("test/nshards.txt", "some", "'some' where the number of shards should be"),
-        ("test/nshards.txt", "0", "'0' where the number"),
+        ("test/nshards.txt", "some", "'some', expected the number of shards"),
+        ("test/nshards.txt", "0", "'0', expected the number"),
         ("test/nshards.txt", "3", "2.tar: the shard cannot be opened"),
     ],
 )

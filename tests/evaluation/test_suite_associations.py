@@ -110,10 +110,10 @@ def test_the_article_follows_the_cue():
     ("changed", "message"),
     [
         ({"cue": None}, r"test.parquet: row 3: no cue\. Fetch the test split"),
-        ({"associations": ["x"]}, "12 pictures, 12 candidates, 0 of them associations"),
-        ({"candidates": ["p11"]}, "12 pictures, 1 candidates"),
-        ({"candidate_images": [{"bytes": None, "path": "x"}] * 12}, "a picture without `bytes`"),
-        ({"candidate_images": [{"bytes": b"x", "path": "x"}] * 12}, "row 3: a picture cannot be"),
+        ({"associations": ["x"]}, "12 images, 12 candidates, 0 of them associations"),
+        ({"candidates": ["p11"]}, "12 images, 1 candidates"),
+        ({"candidate_images": [{"bytes": None, "path": "x"}] * 12}, "an image without `bytes`"),
+        ({"candidate_images": [{"bytes": b"x", "path": "x"}] * 12}, "row 3: an image cannot be"),
     ],
 )
 def test_what_is_no_instance_is_refused(clip, tmp_path, changed, message):

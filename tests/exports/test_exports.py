@@ -83,7 +83,7 @@ def test_an_unknown_manifest_is_answered_with_those_that_there_are(run, asked, m
 def test_a_manifest_of_another_index_is_refused(run):
     run.manifest("large", "stray", "00000", [(0, 7, None)])
 
-    with pytest.raises(StoreError, match=r"large/stray: has row 7 of shard 0, which .* has not"):
+    with pytest.raises(StoreError, match=r"large/stray: has row 7 of shard 0, which .* lacks"):
         write(run, "large/stray", "uids")
 
 
@@ -117,7 +117,7 @@ def test_datacomp_has_a_repeated_uid_once_and_says_so(tmp_path):
     tally, output = write(run, "small/all", "datacomp")
 
     assert np.load(output).tolist() == [(3, 0xABC)]
-    assert tally.notes == ["1 of 2 kept samples repeat a uid: it is a set"]
+    assert tally.notes == ["1 of 2 kept samples repeat a uid, left out"]
 
 
 def test_datacomp_sorts_alike_over_many_files_of_uids(run, monkeypatch):

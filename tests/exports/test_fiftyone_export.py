@@ -44,7 +44,7 @@ def test_fiftyone_tags_what_left_and_leaves_out_what_has_no_picture(run):
 
     tags = [each["tags"] for each in documents(output)]
     assert tags == [["kept"], ["removed"], ["kept"], ["removed"], ["kept"]]
-    assert tally.notes == ["1 rows without a usable picture are not among them"]
+    assert tally.notes == ["1 rows without a usable image are left out"]
 
 
 def test_fiftyone_without_pictures_names_their_places(run):

@@ -137,7 +137,7 @@ def test_new_shards_replace_only_their_own_and_by_force(run):
     refused = ask(run, "large/all", "--to", output)
     ask(run, "large/all", "--to", output, "--force")
 
-    assert (refused.exit_code, "kept: holds shards of 10000 sam" in refused.stderr) == (1, True)
+    assert (refused.exit_code, "kept: contains shards of 10000 sam" in refused.stderr) == (1, True)
     assert json.loads((output / "sizes.json").read_text()) == {"00000.tar": 5}
     (output / ".clipaudit").unlink()
     answer = ask(run, "large/all", "--to", output, "--force")
@@ -186,7 +186,7 @@ def test_sources_of_whole_shards_alone_are_not_read(run):
 
 @pytest.mark.parametrize(
     ("manifest", "many", "found"),
-    [("large/all", 2, "of 2 samples of the"), ("large/pruned", 3, "asked are shards of 3 samples")],
+    [("large/all", 2, "of 2 samples of the"), ("large/pruned", 3, "requested are shards of 3")],
 )
 def test_another_manifest_or_size_is_refused_and_changes_nothing(run, manifest, many, found):
     output = run.folder / "kept"
@@ -205,7 +205,7 @@ def test_a_folder_of_other_files_is_refused_and_stays(run):
 
     answer = ask(run, "large/pruned", "--to", run.folder / "kept")
 
-    assert "holds files that `clipaudit stream` did not write" in answer.stderr
+    assert "has files that `clipaudit stream` did not write" in answer.stderr
     assert content(run.folder / "kept") == {"00000.tar": b"mine"}
 
 
@@ -216,7 +216,7 @@ def test_a_folder_that_another_command_writes_is_refused(run):
         fcntl.flock(mark, fcntl.LOCK_EX)
         answer = ask(run, "large/pruned", "--to", output)
 
-    assert (answer.exit_code, "another command writes it" in answer.stderr) == (1, True)
+    assert (answer.exit_code, "another command is writing it" in answer.stderr) == (1, True)
 
 
 def test_a_killed_command_is_completed_by_the_same_command(tmp_path):
@@ -250,7 +250,7 @@ def test_a_manifest_without_parts_is_one_message(run):
 
     answer = ask(run, "large/empty", "--to", run.folder / "kept")
 
-    assert "has no part yet" in answer.stderr
+    assert "has no parts yet" in answer.stderr
 
 
 def test_an_index_that_is_not_whole_is_one_message(run):
@@ -258,4 +258,4 @@ def test_an_index_that_is_not_whole_is_one_message(run):
 
     answer = ask(run, "large/all", 0)
 
-    assert "has 1 shards, numbered up to 2: the index is not whole" in answer.stderr
+    assert "has 1 shards, numbered up to 2: the index is incomplete" in answer.stderr

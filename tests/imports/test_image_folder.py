@@ -117,14 +117,14 @@ def test_a_failed_import_leaves_nothing(folder, tmp_path):
 def test_lists_of_another_folder_are_kept(folder, tmp_path):
     import_folder(folder, "photos", tmp_path / "lists")
 
-    with pytest.raises(InputError, match=r"holds lists of .*photos, not of .*cats.* Name another"):
+    with pytest.raises(InputError, match=r"contains lists of .*photos, not of .*cats.* Name an"):
         import_folder(folder / "cats", "cats", tmp_path / "lists")
 
 
 def test_a_picture_outside_of_all_classes_is_refused(folder, tmp_path):
     (folder / "cats/a.png").rename(folder / "a.png")
 
-    with pytest.raises(InputError, match=r"1 of 3 images lie in no folder.* first 'a\.png'"):
+    with pytest.raises(InputError, match=r"1 of 3 images are not in the folder.* first 'a\.png'"):
         import_folder(folder, "photos", tmp_path / "lists", classes=True)
 
 
@@ -193,7 +193,7 @@ def test_a_table_that_is_a_link_out_of_the_folder_is_refused(folder, tmp_path):
         import_folder(folder, "photos", tmp_path / "lists")
 
 
-def test_of_a_text_that_is_too_long_no_more_is_read_than_says_so(folder, tmp_path):
+def test_a_text_that_is_too_long_is_read_only_up_to_the_limit(folder, tmp_path):
     (folder / "cats/a.txt").write_bytes(b"x" * 3_000_000)
     import_folder(folder, "photos", tmp_path / "lists")
 
@@ -257,8 +257,8 @@ def test_tables_of_image_folders_give_captions_and_fields(folder, tmp_path):
     ("name", "text", "message"),
     [
         ("metadata.csv", "text\na cat\n", r"metadata\.csv: row 1 names no image: it has text, but"),
-        ("captions.jsonl", "[1]\n", r"a line is a list where an object should be"),
-        ("metadata.csv", "file_name,text\na.png,b,c\n", r"1 cells more than the header"),
+        ("captions.jsonl", "[1]\n", r"a line is a list, expected an object"),
+        ("metadata.csv", "file_name,text\na.png,b,c\n", r"1 more cells than the header"),
         ("metadata.csv", f"file_name,text\na.png,{'x' * 1_100_000}\n", r"field larger than"),
         ("metadata.jsonl", "{", r"metadata\.jsonl: cannot be read: .*Correct it"),
     ],

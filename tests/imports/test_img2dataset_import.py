@@ -39,7 +39,7 @@ def test_rows_are_counted_by_status(tmp_path):
     ]
 
 
-def test_samples_that_the_parquet_lacks_are_told_by_shard_and_number(tmp_path):
+def test_samples_that_the_parquet_lacks_are_named_by_shard_and_number(tmp_path):
     folder = download(tmp_path / "web")
     put_samples(folder / "00001.tar", ["000010000", "000010002", "strange", "stranger"])
 
@@ -47,7 +47,7 @@ def test_samples_that_the_parquet_lacks_are_told_by_shard_and_number(tmp_path):
         import_img2dataset(folder, "web")
     assert (
         f"1 of 2 shards differ from their Parquet:\n  {folder}/00001.tar: 4 samples, 3 of 4 rows "
-        "say success; 1 are not in the tar, first 000010003; 2 are in the tar alone, first strange"
+        "say success; 1 are not in the tar, first 000010003; 2 are only in the tar, first strange"
     ) in str(refused.value)
 
 

@@ -80,11 +80,11 @@ def test_a_line_without_an_end_is_refused(docs, tmp_path, monkeypatch):
     ("line", "message"),
     [
         ("{", r"line 2: its JSON cannot be read"),
-        ('{"text": 3}', r"line 2: text_list is null: give MMC4's documents"),
+        ('{"text": 3}', r"line 2: text_list is null, expected a list. Give MMC4's"),
         ('{"text_list": [], "image_info": 3}', r"line 2: image_info is 3"),
-        (document(["a"], ("x", 1)), r"line 2: image 0: matched_text_index is 1, which .* the 1 in"),
+        (document(["a"], ("x", 1)), r"line 2: image 0: matched_text_index is 1, not .* the 1 text"),
         (document(["a"], ("x", -1)), r"matched_text_index is -1"),
-        (document([None], ("x", 0)), r"matched_text_index is 0, which numbers no text"),
+        (document([None], ("x", 0)), r"matched_text_index is 0, not the number of one"),
         ('{"text_list": ["a"], "image_info": [3]}', r"image 0: raw_url is null"),
     ],
 )

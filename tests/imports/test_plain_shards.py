@@ -81,7 +81,7 @@ def test_labels_without_classes_are_said(folder):
 
     notes = import_shards([str(folder)], "web").notes
     assert (
-        "labels are not used: --classes FILE names them, one class a line in their order" in notes
+        "labels are not used: --classes FILE names them, one class per line in their order" in notes
     )
 
 
@@ -90,7 +90,7 @@ def test_a_label_that_is_no_class_is_refused(folder, members, fault):
     put(folder, {"cls": b"1"}, members)
     (folder / "pets.txt").write_text("cat\ndog\n")
 
-    with pytest.raises(InputError, match=rf"0\.tar: row 1, 00001: .*{fault}.*leave --classes out"):
+    with pytest.raises(InputError, match=rf"0\.tar: row 1, 00001: .*{fault}.*omit --classes"):
         block_of(folder, classes=folder / "pets.txt")
 
 
@@ -107,13 +107,13 @@ def test_samples_that_cannot_be_used_are_counted(folder):
     put(folder, {"txt": b"a cat"}, {"txt": b"\xff"})
 
     notes = import_shards([str(folder)], "web").notes
-    assert notes[1].startswith(f"1 of those cannot be used, first {folder}/0.tar: row 1, 00001: ")
+    assert notes[1].startswith(f"1 of these cannot be used, first {folder}/0.tar: row 1, 00001: ")
 
 
 def test_tars_without_pictures_are_refused(folder):
     write_shard(folder / "0.tar", [{"mp3": b"sound", "txt": b"a cat"}])
 
-    with pytest.raises(InputError, match=r"1 samples tried, none with a picture .*found: mp3, txt"):
+    with pytest.raises(InputError, match=r"1 samples tried, none with an image .*found: mp3, txt"):
         block_of(folder)
 
 
@@ -131,10 +131,10 @@ def test_folders_files_and_patterns_name_tars(folder, pattern):
     assert find_shards([f"{folder}/{pattern}"]) == [folder / "0.tar"]
 
 
-def test_a_pattern_of_which_tars_are_missing_is_refused(folder):
+def test_a_pattern_with_missing_tars_is_refused(folder):
     put(folder, {})
 
-    with pytest.raises(InputError, match=r"2 of 3 shards are not there, first .*/1\.tar"):
+    with pytest.raises(InputError, match=r"2 of 3 shards are missing, first .*/1\.tar"):
         find_shards([f"{folder}/{{0..2}}.tar"])
 
 

@@ -68,7 +68,7 @@ def test_adding_twice_changes_nothing(path):
 
 def test_another_block_of_the_name_is_replaced_by_force_alone(path):
     other = {"corpora": {"b": {"shards": "c.tar"}}}
-    with pytest.raises(ConfigError, match=r"corpora\.b is there and says something else"):
+    with pytest.raises(ConfigError, match=r"corpora\.b exists and differs"):
         add_blocks(path, other, force=False)
     assert path.read_text() == TEXT
 
@@ -116,7 +116,7 @@ def test_force_replaces_one_source_of_samples_by_another(path):
 def test_a_section_of_another_kind_is_one_message(path, wrong):
     path.write_text(wrong)
 
-    with pytest.raises(ConfigError, match=r"(list|str|int) found, settings by name expected"):
+    with pytest.raises(ConfigError, match=r"expected settings by name, found (list|str|int)"):
         add_blocks(path, BLOCK, force=True)
 
 

@@ -85,4 +85,4 @@ def test_classes_that_are_some_of_another_label_sets_get_a_map_to_it(tmp_path, s
     to = {"to": "pets", "classes": [0, 2]}
     assert found["corpora"] == {"v2": {"labels": "v2", "label_map": to}}
     assert found["label_sets"] == new["label_sets"]
-    assert notes == ["the 2 classes are among those of label_sets.pets: label_map says which"]
+    assert notes == ["the 2 classes are a subset of label_sets.pets: label_map says which"]

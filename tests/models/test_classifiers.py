@@ -119,7 +119,7 @@ def test_unknown_model_is_refused_with_a_guess():
 
 @pytest.mark.parametrize("name", ["hf-hub:timm/resnet18", "local-dir:resnet18", "./resnet18"])
 def test_code_comes_from_the_registry_alone(name):
-    with pytest.raises(ConfigError, match="timm knows no model"):
+    with pytest.raises(ConfigError, match="timm has no model"):
         build(RECIPE.model_copy(update={"model": name}), classes=5)
 
 
@@ -127,8 +127,8 @@ def test_code_comes_from_the_registry_alone(name):
     ("arguments", "message"),
     [
         ({"bogus": 1}, r"timm refuses resnet18 with .*'bogus': 1.*unexpected keyword"),
-        ({"layers": [1, 1, 1]}, r"does not classify pictures of 32 x 32: .*layer4"),
-        ({"global_pool": ""}, r"does not classify pictures of 32 x 32: "),
+        ({"layers": [1, 1, 1]}, r"does not classify images of 32 x 32: .*layer4"),
+        ({"global_pool": ""}, r"does not classify images of 32 x 32: "),
     ],
 )
 def test_arguments_that_make_no_classifier_are_refused(arguments, message):
@@ -184,7 +184,7 @@ def test_weights_of_another_model_are_refused(tmp_path, trained):
 
     with pytest.raises(InputError, match=r"head\.safetensors: its weights do not fit resnet18"):
         load(narrow(tmp_path / "head.safetensors"), classes=5)
-    with pytest.raises(InputError, match=r"other\.safetensors: has no fc\.weight, so it is no"):
+    with pytest.raises(InputError, match=r"other\.safetensors: has no fc\.weight, so it is not"):
         load(narrow(tmp_path / "other.safetensors"), classes=5)
 
 
@@ -197,7 +197,7 @@ def test_file_that_holds_more_or_less_than_weights_is_refused(tmp_path, trained,
     else:
         path.write_bytes(content)
 
-    with pytest.raises(InputError, match=f"{name}: not a checkpoint that holds only weights"):
+    with pytest.raises(InputError, match=f"{name}: not a checkpoint of only weights"):
         load(narrow(path), classes=5)
 
 

@@ -167,7 +167,7 @@ def test_code_in_a_checkpoint_does_not_run(architecture, clip, tmp_path, capsys)
     folder = directory(architecture, clip, tmp_path, "open_clip_pytorch_model.bin")
     torch.save(Evil(), folder / "open_clip_pytorch_model.bin")
 
-    with pytest.raises(InputError, match="not a checkpoint that holds only weights"):
+    with pytest.raises(InputError, match="not a checkpoint of only weights"):
         from_directory(folder)
 
     assert capsys.readouterr().out == ""

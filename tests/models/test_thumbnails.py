@@ -50,7 +50,7 @@ def test_the_negative_of_a_picture_is_the_least_similar_one():
     assert cosine(picture, negative) < -0.999
 
 
-def test_blank_pictures_are_alike_and_nothing_else_is_like_them():
+def test_blank_images_are_similar_only_to_each_other():
     black, grey, noise = Thumbnails(device="cpu").embed(
         [
             blocks([0] * 4),

@@ -44,7 +44,7 @@ def test_without_the_library_torch_takes_its_place_and_that_is_said_once(
     assert [type(each) for each in found] == [Screened, Screened]
     said = [record.getMessage() for record in caplog.records]
     assert len(said) == 1
-    assert "it was not compiled. Torch takes its place" in said[0]
+    assert "it was not compiled. Torch replaces it" in said[0]
 
 
 @pytest.mark.parametrize(
@@ -86,8 +86,8 @@ def test_without_a_gpu_or_triton_torch_takes_its_place_and_that_is_said_once(
     assert [type(each) for each in found] == [Screened, Screened]
     said = [record.getMessage() for record in caplog.records]
     assert len(said) == 1
-    assert ("for NVIDIA GPUs, and cpu is none" if installed else "cannot be imported") in said[0]
-    assert "Torch takes its place" in said[0]
+    assert ("for NVIDIA GPUs, and cpu is not one" if installed else "cannot be imported") in said[0]
+    assert "Torch replaces it" in said[0]
 
 
 @pytest.mark.gpu

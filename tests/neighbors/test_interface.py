@@ -21,8 +21,8 @@ def unit_queries(**changes):
         ({"addresses": np.array([0, 2, 1])}, "must rise strictly"),
         ({"addresses": np.array([0, 1, 1])}, "must rise strictly"),
         ({"starts": (0, 2, 1, 3)}, "must rise strictly"),
-        ({"gaps": np.array([0, np.nan, 0])}, "query 1: its gap nan is no similarity"),
-        ({"gaps": np.array([0, 0, np.inf])}, "query 2: its gap inf is no similarity"),
+        ({"gaps": np.array([0, np.nan, 0])}, "query 1: its gap nan is not a similarity"),
+        ({"gaps": np.array([0, 0, np.inf])}, "query 2: its gap inf is not a similarity"),
         ({"vectors": UNIT * 5}, r"test sample \(shard 0, row 0\): its embedding has norm 5"),
     ],
 )

@@ -40,7 +40,7 @@ def test_parts_merge_to_the_whole_in_any_order_and_grouping(seed, k, random):
 def test_fewer_neighbours_than_asked_for_are_refused():
     part = TopK(np.zeros((3, 2)), np.zeros((3, 2), np.int64))
 
-    with pytest.raises(InputError, match="2 neighbours a query, fewer than k = 5"):
+    with pytest.raises(InputError, match="2 neighbours per query, fewer than k = 5"):
         merge([part], 5)
 
 

@@ -240,7 +240,7 @@ def test_a_pair_has_the_figure_that_it_asks_for(figures):
 def test_a_pair_does_not_take_the_name_of_another_figure(figures):
     pair = {"figure": 12, "small": "no-hat", "test": "hat"}
 
-    with pytest.raises(ConfigError, match=r"pairs\.hats_right: .* similarity_fig12_hats_right, of"):
+    with pytest.raises(ConfigError, match=r"pairs\.hats_right: .* similarity_fig12_hats_right, wh"):
         figures(pairs={"hats": pair, "hats_right": pair})
 
 

@@ -56,7 +56,7 @@ def test_a_random_set_stands_beneath_each_pruned_one_and_is_in_the_grid_with_it(
 def test_all_else_shows_the_first_seed_and_says_so(tables):
     (found, figures), (once, others) = tables(seeds=2), tables()
 
-    said = "Of the 2 trainings of each model, this is of the first seed."
+    said = "Each model was trained with 2 seeds; this shows the first."
     for name in ("similarity_table3", "similarity_robustness"):
         assert said in found[name].notes
         assert replace(found[name], notes=once[name].notes) == once[name]
@@ -68,9 +68,9 @@ def test_all_else_shows_the_first_seed_and_says_so(tables):
 def test_a_note_says_how_seeds_and_random_sets_were_measured(tables):
     (first, second), none = tables(seeds=2)[0]["similarity_table1"].notes, tables()[0]
 
-    assert "means over 2 trainings" in first
+    assert "means over 2 training runs" in first
     assert "over seeds and images" in first
-    assert "drawn at random: the control" in second
+    assert "drawn at random, as the control" in second
     assert not none["similarity_table1"].notes
 
 

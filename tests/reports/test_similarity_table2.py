@@ -91,7 +91,7 @@ def counted(table, *columns):
 @pytest.mark.parametrize(
     ("check", "note"),
     [
-        (("sketch", 0.2, True), "the encoder tells nothing apart"),
+        (("sketch", 0.2, True), "the encoder does not distinguish images"),
         (("sketch", 0.96, False), "random pairs are as near"),
     ],
 )

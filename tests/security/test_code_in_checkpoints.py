@@ -61,7 +61,7 @@ def encoder(architecture, clip, tmp_path, trace, monkeypatch):
 def test_a_checkpoint_cannot_ask_for_its_code_to_be_run(encoder, trace):
     folder = encoder(hf_tokenizer_name="any", tokenizer_kwargs={"trust_remote_code": True})
 
-    with pytest.raises(InputError, match="clipaudit runs no code of a checkpoint: take the key"):
+    with pytest.raises(InputError, match="clipaudit runs no code of a checkpoint: remove the key"):
         from_directory(folder)
 
     assert not trace.exists()
@@ -95,7 +95,7 @@ def test_a_pickle_is_refused_whatever_its_name(architecture, tmp_path, trace, na
     path = tmp_path / name
     write(Hostile(trace), path)
 
-    with pytest.raises(InputError, match="not a checkpoint that holds only weights"):
+    with pytest.raises(InputError, match="not a checkpoint of only weights"):
         from_pretrained(architecture, str(path))
 
     assert not trace.exists()

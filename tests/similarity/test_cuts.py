@@ -262,7 +262,7 @@ def test_sizes_are_counts_or_fractions(order, size, stay):
 def test_sizes_that_leave_none_or_ask_for_too_many_are_refused(size, said):
     parts = split(RAND, whole_shard(10), 4)
 
-    message = f"large.rand-x: {said}, and 10 are eligible .*, of which 1 to 10 must stay; choose"
+    message = f"large.rand-x: {said}, and 10 are eligible .*, of which 1 to 10 must be kept; choose"
     with pytest.raises(TooSmall, match=message):
         find_cut("large.rand-x", RAND, lambda: parts, **size)
 
@@ -279,6 +279,6 @@ def test_removing_more_duplicates_than_there_are_is_refused():
     order = Order("semdedup")
 
     assert find_cut("x", order, lambda: parts, removed=2)["kept"].to_pylist() == [2]
-    message = re.escape("x: 3 of 4 eligible samples are to leave as duplicates, and only 2 repeat")
+    message = re.escape("x: 3 of 4 eligible samples must be removed as duplicates, but only 2 rep")
     with pytest.raises(TooSmall, match=message):
         find_cut("x", order, lambda: parts, removed=3)

@@ -122,7 +122,7 @@ def test_one_more_test_set_is_searched_alone(world, at_once, caplog):
     share, tables = world.search(*OF_ALL)
 
     assert share == SIZES["paintings"] / 16
-    assert "2 of 3 test sets are known" in caplog.text
+    assert "2 of 3 test sets are taken" in caplog.text
     assert "searched now: paintings" in caplog.text
     assert tables == at_once(*OF_ALL)
 
@@ -198,7 +198,7 @@ def test_how_a_search_runs_does_not_matter_to_what_is_known(world, at_once, chan
     assert tables == at_once(*OF_ALL)
 
 
-def test_test_sets_whose_earlier_tables_are_gone_are_searched_again(world, at_once, caplog):
+def test_test_sets_without_earlier_tables_are_searched_again(world, at_once, caplog):
     world.search("val", "sketch")
     shutil.rmtree(world.store.root / "objects")
     world = World(world.folder)  # the inputs, once more

@@ -116,7 +116,7 @@ def test_similarities_that_lack_a_test_set_are_refused(scores):
         [similarities({(0, 0): (0.5,), (0, 1): (0.5,)}, ["val"]), similarities(scores, ["a"])]
     ).slice(0, 3)
 
-    with pytest.raises(InputError, match="test set a: similarities of 1 samples, of 2 that were"):
+    with pytest.raises(InputError, match="test set a: similarities of 1 samples, but 2 were"):
         order_samples(Order("far", ["val", "a"]), base([(0, 0)]), found)
 
 

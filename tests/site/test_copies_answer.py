@@ -28,7 +28,7 @@ def test_a_sample_of_the_training_images_gives_lower_bounds():
     found = copies_answer({"copies_summary": [{**SUMMARY, "is_sampled": True}]})
 
     assert found.headline.startswith("Yes: at least 12 of 30 images of Val")
-    assert found.sentences[-1].text.startswith("Only 60 training images, a drawn sample")
+    assert found.sentences[-1].text.startswith("Only a random sample of 60 training images")
 
 
 def test_without_a_copy_none_is_claimed():

@@ -51,7 +51,7 @@ def test_error_of_a_process_reaches_the_caller_as_it_is(tmp_path):
     with pytest.raises(SystemExit, match="1"):
         run_job(tmp_path / "processes" / "job.json")
 
-    with pytest.raises(InputError, match=r"^gone\.tar: shard 0 of the manifest is gone"):
+    with pytest.raises(InputError, match=r"^gone\.tar: shard 0 of the manifest is missing"):
         _raise_error(tmp_path / "processes", 1)
 
 

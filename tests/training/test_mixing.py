@@ -46,7 +46,7 @@ def test_targets_of_several_numbers_are_one_each():
 def test_a_batch_of_one_class_is_refused_with_both_numbers():
     pool = torch.arange(100)
 
-    message = "a batch of 64 samples has 5 different captions or labels, and an even draw has 47"
+    message = "a batch of 64 samples has 5 different captions or labels, but an even draw has 47"
     with pytest.raises(InputError, match=message):
         refuse_unmixed(torch.arange(64) % 5, pool)
 

@@ -457,7 +457,7 @@ def test_more_workers_than_shards_are_refused(training):
 def test_missing_shard_is_refused(training, tmp_path):
     file, _ = sealed(tmp_path, text_shards(tmp_path, COUNTS), COUNTS)
 
-    with pytest.raises(InputError, match=r"gone\.tar: shard 0 of the manifest is gone"):
+    with pytest.raises(InputError, match=r"gone\.tar: shard 0 of the manifest is missing"):
         train(
             file,
             lambda digest: tmp_path / "gone.tar",

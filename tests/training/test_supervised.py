@@ -286,7 +286,7 @@ def test_corpus_without_labels_is_refused(training):
 def test_label_set_of_another_size_is_refused(training):
     training.classes = 4
 
-    with pytest.raises(ConfigError, match=r"large has labels of 3 classes, .* is to have 4"):
+    with pytest.raises(ConfigError, match=r"large has labels of 3 classes, .* has 4"):
         training.run()
 
 
@@ -322,12 +322,12 @@ def test_kept_sample_without_a_usable_label_is_refused(training, members, messag
 
 def test_several_processes_are_refused(training, monkeypatch):
     training.processes = 2
-    with pytest.raises(ConfigError, match="2 processes are to train a classifier, which one does"):
+    with pytest.raises(ConfigError, match="2 processes for a classifier, which trains in one"):
         training.run()
 
     training.processes = 1
     monkeypatch.setenv("WORLD_SIZE", "4")  # as torchrun sets it
-    with pytest.raises(ConfigError, match="4 processes are to train"):
+    with pytest.raises(ConfigError, match="4 processes for a classifier"):
         training.run()
 
 
@@ -353,7 +353,7 @@ def test_shard_that_lost_samples_is_refused(training):
     file, locate = sealed(training.folder, shards, COUNTS, captioning=LABELLED)
     text_shards(training.folder, [9, 8, 9])
 
-    with pytest.raises(InputError, match=r"00002\.tar: the manifest keeps 10 .*, 9 of them"):
+    with pytest.raises(InputError, match=r"00002\.tar: the manifest keeps 10 .* file has 9"):
         training.train(file, locate)
 
 
@@ -361,7 +361,7 @@ def test_missing_shard_is_refused(training):
     shards = text_shards(training.folder, COUNTS)
     file, _ = sealed(training.folder, shards, COUNTS, captioning=LABELLED)
 
-    with pytest.raises(InputError, match=r"gone\.tar: shard 0 of the manifest is gone"):
+    with pytest.raises(InputError, match=r"gone\.tar: shard 0 of the manifest is missing"):
         training.train(file, lambda digest: training.folder / "gone.tar")
 
 

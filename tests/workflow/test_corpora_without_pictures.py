@@ -204,5 +204,5 @@ def test_kept_samples_are_exported_but_not_for_a_tool_of_pictures(unseen):
     refused = project.clipaudit(*asked, "fiftyone", "--output", "kept", ok=False)
 
     assert len((project.folder / "kept.txt").read_text().splitlines()) > 50
-    assert "large has no pictures, which this format is made of" in refused
+    assert "large has no images, which this format needs" in refused
     shutil.rmtree(project.folder / "kept", ignore_errors=True)

@@ -49,7 +49,8 @@ def test_a_label_that_is_none_is_one_error_before_any_training(fresh):
     output = fresh.run(ok=False)
 
     assert (
-        "clipaudit: index: sketch: 16 samples have a label that is none of its 2 classes" in output
+        "clipaudit: index: sketch: 16 samples have a label that is not one of its 2 classes"
+        in output
     )
     assert "label_map" in output
     assert not (fresh.results / "models").exists()

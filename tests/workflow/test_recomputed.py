@@ -222,7 +222,7 @@ def test_table_2_counts_no_near_duplicates_by_an_encoder_that_tells_nothing_apar
         assert (1 - similarity < 0.05).all()
         assert check.collapsed
         assert np.isnan(row.near_duplicates)
-        assert row.note == "the encoder tells nothing apart"
+        assert row.note == "the encoder does not distinguish images"
         assert row.images == len(similarity)
 
 

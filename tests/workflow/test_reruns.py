@@ -141,7 +141,7 @@ def test_one_more_test_set_is_searched_alone_in_each_part(project):
 
     assert project.computed_steps(before).count("nearest") == 3  # two parts, and the small set
     logs = [path.read_text() for path in (project.folder / "logs/nearest").rglob("*.log")]
-    told = "2 of 3 test sets are known from earlier searches of this part; searched now: framed"
+    told = "2 of 3 test sets are taken from earlier searches of this part; searched now: framed"
     assert [told in log for log in logs] == [True] * 3
     verified = project.clipaudit("verify", "--results", "results_micro", "--store", "store_micro")
     assert "all as they were written" in verified

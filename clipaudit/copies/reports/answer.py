@@ -1,4 +1,4 @@
-"""Are test images in the training data? The answer, from tables of verified copies."""
+"""Answers from tables of verified copies whether test images are in the training data."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,7 +9,7 @@ from clipaudit.reports.layouts import count, interval, percent
 
 
 def copies_answer(tables: Tables) -> Answer:
-    """Return the answer of the copies audit; what its tables lack is left out."""
+    """Return the answer of the copies audit, without the parts whose tables are missing."""
     rows = tables.get("copies_summary", ())
     return Answer(
         _headline(rows) if rows or not tables.get("copies_within") else _ONLY_REPEATS,
@@ -55,7 +55,7 @@ def _more(test_sets: int) -> str:
 
 
 def _least(row: Row) -> str:
-    """Return what stands before a count that a sample of the training images bounds from below."""
+    """Return "at least " for a count that is a lower bound, as only a sample was searched."""
     return "at least " if row["is_sampled"] else ""
 
 
@@ -78,7 +78,7 @@ def _of_tests(rows: Sequence[Row]) -> Iterator[Sentence]:
         )
     if any(row["is_sampled"] for row in rows):
         yield Sentence(
-            f"Only {count(rows[0]['searched'])} training images, a drawn sample, were searched; "
+            f"Only a random sample of {count(rows[0]['searched'])} training images was searched; "
             "the others may hold further copies.",
             "copies_summary",
             "Sample",
@@ -97,7 +97,7 @@ def _repeats(tables: Tables) -> Iterator[Sentence]:
 
 
 def _recall(tables: Tables) -> Iterator[Sentence]:
-    """Say what the search can be trusted to find: the control of what it did not find."""
+    """Yield how many made copies each method finds: the control for what the search misses."""
     rows = [row for row in tables.get("copies_calibration", ()) if row["verified"] is not None]
     for method in dict.fromkeys(row["method_title"] for row in rows):
         own = [row for row in rows if row["method_title"] == method]

@@ -1,4 +1,4 @@
-"""The figures of the copies audit: how much of each test set was found, and the calibration."""
+"""The figures of the copies audit: the share of each test set found, and the calibration."""
 
 from clipaudit.config.settings import Settings
 from clipaudit.copies.checks import searched_sets
@@ -35,7 +35,7 @@ def _shares(run: Settings, audit: Copies) -> ReportFigure:
     return ReportFigure(
         ReportTable("copies_shares", inputs, relations, {"title": train}),
         "dots",
-        f"Images of each test set of which a copy was found in {train} (%): the same image, "
+        f"Images of each test set that have a copy in {train} (%): the same image, "
         "re-encoded, resized or edited. Exact 95 % intervals.",
         {"x_label": "images with a copy (%)", "scale": "percent", "empty": "no images"},
         f"How much of each test set is in {train}",
@@ -48,10 +48,10 @@ def _recall(run: Settings, audit: Copies) -> ReportFigure:
     return ReportFigure(
         ReportTable("copies_recall", inputs, relations),
         "dots",
-        "Copies that were made on purpose and found again (%), by what was done to the image. "
+        "Copies that were made on purpose and found again (%), by transformation. "
         "Exact 95 % intervals.",
         {"x_label": "found (%)", "scale": "percent", "empty": "no threshold was chosen"},
-        "Made copies that are found again, by what was done to them",
+        "Made copies that are found again, by transformation",
     )
 
 
@@ -60,7 +60,7 @@ def _trade_off(run: Settings, audit: Copies) -> ReportFigure:
     return ReportFigure(
         ReportTable("copies_trade_off", inputs, {"methods": methods(run, audit)}),
         "trade_off",
-        "Made copies found, and pairs of different images that are candidates by mistake, per "
-        "million pairs, at every threshold; a mark stands at the threshold that is used.",
+        "Made copies found, and false candidates per million pairs of different images, at every "
+        "threshold. A mark shows the threshold in use.",
         title="Made copies found against false candidates",
     )

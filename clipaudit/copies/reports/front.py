@@ -8,7 +8,7 @@ from clipaudit.reports.front import Front, NextStep, Worst
 
 
 def copies_front(run: Settings) -> Front:
-    """Return what stands beside the answer; nothing if the audit is off."""
+    """Return what the first page shows beside the answer; nothing if the audit is off."""
     audit = run.section(Copies)
     if audit is None:
         return Front()
@@ -22,7 +22,7 @@ def copies_front(run: Settings) -> Front:
         manifest = f"{audit.train}/{WITHOUT_COPIES}"
         steps.append(
             NextStep(
-                "Take the training data without them.",
+                "Export the training data without them.",
                 f"clipaudit export {manifest} --format uids --output {WITHOUT_COPIES}.txt",
             )
         )

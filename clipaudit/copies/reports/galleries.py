@@ -26,7 +26,7 @@ def copies_galleries(run: Settings) -> dict[str, Gallery]:
 def _copies(run: Settings, audit: Copies, name: str) -> Gallery:
     caption = (
         f"Images of {run.title(name)} (left) and copies of them in {run.title(audit.train)} "
-        "(right): of each test image the nearest one, kinds sharing the places."
+        "(right): the nearest copy of each test image, places shared among the kinds."
     )
     title = f"Images of {run.title(name)} and their copies in {run.title(audit.train)}"
     return _gallery(run, audit, name, "copies", caption, title)
@@ -35,18 +35,18 @@ def _copies(run: Settings, audit: Copies, name: str) -> Gallery:
 def _lookalikes(run: Settings, audit: Copies, name: str) -> Gallery:
     caption = (
         f"Images of {run.title(name)} (left) and images of {run.title(audit.train)} (right) that "
-        "are candidates, but no copies, by their pixels; those that agree most. Agreement is "
-        "measured after one is laid on the other. Simple drawings may agree wholly and still be no "
-        "copies: one lies elsewhere in its frame, or is larger or turned."
+        "are candidates but, by their pixels, not copies; the pairs that agree most. Agreement is "
+        "measured after alignment. Simple drawings may agree fully and still not be "
+        "copies: one is elsewhere in its frame, or larger, or rotated."
     )
-    title = f"Images that look like those of {run.title(name)} and are no copies"
+    title = f"Images that look like those of {run.title(name)} but are not copies"
     return _gallery(run, audit, name, "lookalikes", caption, title)
 
 
 def _repeats(run: Settings, audit: Copies) -> Gallery:
     caption = (
-        f"Images of {run.title(audit.train)} (right) that repeat an earlier one (left): of each "
-        "earlier image the nearest one, kinds sharing the places."
+        f"Images of {run.title(audit.train)} (right) that repeat an earlier one (left): the "
+        "nearest repeat of each earlier image, places shared among the kinds."
     )
     title = f"Images of {run.title(audit.train)} that repeat another one"
     return _gallery(run, audit, audit.train, "copies", caption, title, folder="repeats")

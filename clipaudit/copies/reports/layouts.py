@@ -24,7 +24,7 @@ def _share(row: Row, name: str) -> str:
 def _threshold(row: Row) -> str:
     if row["threshold"] is None:
         return "none"
-    given = ", as the settings say" if row["is_given"] else ""
+    given = ", from the settings" if row["is_given"] else ""
     return f"{row['threshold']:.6g}{given}"
 
 
@@ -35,8 +35,8 @@ def _place(row: Row, shard: str, position: str) -> str:
 LAYOUTS: Mapping[str, Layout | Listing] = {
     "copies_calibration": Layout(
         title="Made copies that are found again",
-        caption="Copies that were made of this run's own images, and looked for among the others "
-        "(%): those whose original is a candidate, and of these those that pixels call copies. "
+        caption="Copies made of this run's own images and searched for among the others (%): those "
+        "whose original is a candidate, and those of them whose pixels confirm the copy. "
         "Intervals are exact.",
         corner="Copy",
         lead="Copies",
@@ -78,8 +78,8 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
     "copies_planted": Listing(
         title="Planted copies that are found",
         caption="Training images of the made world that copy an image of the searched set, with "
-        "slight noise, and how many of them were found: as candidates, called copies, and by the "
-        "kind that was planted. Besides: pairs of images that copy nothing.",
+        "slight noise, and how many of them are candidates, are called copies, and have the kind "
+        "that was planted. Besides: pairs of images that are not copies.",
         corner="Searched",
         name=lambda row: row["searched_title"],
         fields={
@@ -93,9 +93,9 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
     ),
     "copies_summary": Listing(
         title="Test images with a copy in the training data",
-        caption="Test images of which the training corpus holds a copy, by the kind of the nearest "
-        "copy, and training images that are copies. Lookalikes are candidate pairs that are no "
-        "copies by their pixels. Intervals of 95 % are exact.",
+        caption="Test images with a copy in the training corpus, by the kind of the nearest copy, "
+        "and training images that are copies. Lookalikes are candidate pairs whose pixels show no "
+        "copy. 95 % intervals are exact.",
         corner="Test set",
         name=lambda row: row["testset_title"],
         fields={
@@ -116,8 +116,8 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
     "copies_thresholds": Listing(
         title="The threshold of each method, and its false candidates",
         caption="The threshold of each method: the largest distance of two hashes, in bits of 256, "
-        "or the lowest similarity. It is the loosest at which candidates by mistake, among pairs "
-        "of different images, stay within the asked rate.",
+        "or the lowest similarity. It is the loosest at which false candidates, among pairs of "
+        "different images, stay within the requested rate.",
         corner="Method",
         name=lambda row: row["method_title"],
         fields={
@@ -134,7 +134,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
     "copies_within": Listing(
         title="Training images that repeat another one",
         caption="Training images that repeat another one: those beyond the first of each group. "
-        "Copies of copies are of one group. Intervals of 95 % are exact.",
+        "Copies of copies are in one group. 95 % intervals are exact.",
         corner="Corpus",
         name=lambda row: row["corpus_title"],
         fields={

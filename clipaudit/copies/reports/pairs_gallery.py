@@ -1,4 +1,4 @@
-"""Pairs of images side by side: what was found, and what the pixels say of it.
+"""Draws pairs of images side by side, with how each was found and what its pixels show.
 
 Measures are in inches in print, y grows downwards.
 """
@@ -23,7 +23,7 @@ WIDTH = WIDTHS["double"]
 COLUMNS = 3  # pairs beside each other
 MARGIN, GAP, WITHIN = 0.04, 0.16, 0.04  # around, between pairs, between the images of a pair
 SIDE = ((WIDTH - 2 * MARGIN - (COLUMNS - 1) * GAP) / COLUMNS - WITHIN) / 2
-WORDS = 4 * LINE  # what stands below a pair
+WORDS = 4 * LINE  # the text below a pair
 THUMBNAIL = 160  # pixels of an image's longer side
 
 
@@ -32,8 +32,8 @@ def draw_pairs(
 ) -> "matplotlib.figure.Figure":
     """Return the drawing of SHOWN_PAIRS, three beside each other.
 
-    On the left of each pair stands the image that was searched for. `pictures` holds the image
-    file of each image, or its uid. Without pairs the figure says so.
+    The image that was searched for is on the left of each pair. `pictures` holds the image file
+    of each image, or its uid. Without pairs, the figure says so.
     """
     rows = table.to_pylist()
     with style():
@@ -77,7 +77,7 @@ def _places(row: Row, options: PairOptions) -> str:
 
 
 def _numbers(row: Row) -> str:
-    """Say by which numbers a pair was found and decided."""
+    """Return the numbers by which a pair was found and decided."""
     found: Sequence[str] = [
         f"{row['distance']} of 256 bits differ" if row["distance"] is not None else "",
         f"similarity {row['similarity']:.3f}" if row["similarity"] is not None else "",
@@ -87,7 +87,7 @@ def _numbers(row: Row) -> str:
 
 
 def _empty(options: PairOptions) -> "matplotlib.figure.Figure":
-    """Say that there is no pair: a figure that is asked for is there."""
+    """Return a figure that says there is no pair."""
     what = "no copy" if options.which == "copies" else "no lookalike"
     where = "" if options.other == options.corpus else f" of an image of {options.other_title}"
     text = shown_text(f"There is {what}{where} in {options.title}.")

@@ -1,4 +1,4 @@
-"""What the copies audit knows of single samples: of what they are copies, and what copies them."""
+"""Reports on single samples: which images a sample copies, and which images copy it."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -28,7 +28,7 @@ def _queries(columns: Columns, _: Settings | None) -> dict[str, str]:
 
 
 def _copied(columns: Columns) -> str:
-    """Return the test image that a training image is the nearest copy of."""
+    """Return a query for the test image that a training image copies most closely."""
     if "testset" not in columns.get("copies", ()):
         return nothing(found="struct(place int, testset varchar, shard int, row int, kind varchar)")
     return f"""\
@@ -49,7 +49,7 @@ def _copied(columns: Columns) -> str:
 
 
 def _repeating(columns: Columns) -> str:
-    """Return the group of repeats that a training image is in."""
+    """Return a query for the group of repeats that a training image is in."""
     if "first_shard" not in columns.get("repeat_groups", ()):
         return nothing(first_shard="int", first_row="int", size="bigint")
     return "    select corpus, shard, row, first_shard, first_row, size from repeat_groups"
@@ -172,7 +172,7 @@ def _scores(results: Path, store: Store, corpora: Sequence[str]) -> Iterator[Sco
         files = score_files(results / "copies" / testset, store, corpora)
         score = Score(
             column_name("copy_of", testset),
-            f"address of the image of test set {testset} that the sample is the nearest copy of",
+            f"address of the image of test set {testset} that the sample copies most closely",
             f"arg_min(other_shard || ':' || other_row, {_NEAREST}) "
             f"filter (where kind in ({_KINDS}))",
             pa.string(),

@@ -45,7 +45,7 @@ def pair_files(run: Settings, audit: Copies) -> list[str]:
 
 
 def methods(run: Settings, audit: Copies) -> list[RelationRow]:
-    """Return the relation `methods`: position, method, title, and the threshold that is given."""
+    """Return the relation `methods`: position, method, title, and the threshold in the settings."""
     distance = None if isinstance(audit.distance, str) else float(audit.distance)
     given = {HASH: distance, **{name: audit.similarity.get(name) for name in audit.encoders}}
     return numbered(
@@ -127,7 +127,7 @@ def _thresholds(run: Settings, audit: Copies) -> ReportTable:
 
 
 def _notes(run: Settings, audit: Copies) -> list[str]:
-    """Say what was left out: corpora without images, and what a sample does not show."""
+    """Return notes on what was left out: corpora without images, and the limits of a sample."""
     notes = left_out(run, audit)
     if audit.sample is not None:
         notes.append(

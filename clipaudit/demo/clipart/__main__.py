@@ -1,6 +1,6 @@
-"""`python -m clipaudit.demo.clipart FOLDER [DEB ...]`: fetch the library and write its shards.
+"""`python -m clipaudit.demo.clipart FOLDER [DEB ...]`: fetches the library and writes its shards.
 
-`make clipart` calls it. Standard error tells how far it is; standard output what the shards hold.
+`make clipart` calls it. Standard error shows the progress, standard output the shards' content.
 """
 
 import logging
@@ -16,13 +16,13 @@ from clipaudit.plaintext import plain
 
 
 def main(folder: Path, packages: Sequence[Path]) -> None:
-    """Fetch, unpack and write; print how many samples each set has, and what has no use."""
+    """Fetch, unpack and write; print how many samples each set has, and the unused files."""
     drawings = fetch(folder, packages)
     summary = write_shards(folder, drawings, processes=len(os.sched_getaffinity(0)))
     for name, samples in summary["samples"].items():
         print(f"{folder}/{name}: {samples:,} drawings")
     for name, reason in summary["refused_pictures"].items():
-        print(f"{plain(name)}: kept as it is, for the index to drop ({plain(reason)})")
+        print(f"{plain(name)}: kept unchanged, for the index to drop ({plain(reason)})")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The drawings of the library: where each lies, which set it plays, and its sample."""
+"""Finds the drawings of the library, assigns them to sets, and makes their samples."""
 
 import hashlib
 import json
@@ -13,14 +13,14 @@ from clipaudit.demo.clipart.svg_statements import Statements, statements_of
 from clipaudit.errors import InputError
 
 SEED = 0
-TEST_SHARE = 12  # one drawing of so many plays the test set
+TEST_SHARE = 12  # one drawing in this many is in the test set
 SETS = ("web", "test")
 
 
 class Drawing(NamedTuple):
-    """A drawing: `name` is its path within `png/`, without its ending; bytes of no UTF-8 escaped.
+    """A drawing: `name` is its path within `png/` without ending, bytes that are not UTF-8 escaped.
 
-    `key`, 16 hex digits, is a hash of the name; drawings in the order of keys are shuffled.
+    `key`, 16 hex digits, is a hash of the name; the order of keys shuffles the drawings.
     """
 
     name: str
@@ -34,20 +34,20 @@ class Made(NamedTuple):
     """A drawing's sample: its members, extension and content, and what to count."""
 
     members: tuple[tuple[str, bytes], ...]
-    stated: frozenset[str]  # which fields of its JSON say something
-    refused: str  # why its picture is the original one
+    stated: frozenset[str]  # the non-empty fields of its JSON
+    refused: str  # why its image is the original one
 
 
 def find_drawings(folder: Path) -> list[Drawing]:
     """Return the drawings below `folder`/png in the order of their keys, with their SVG if there.
 
-    The set of a drawing depends on SEED and its name alone: files that are added move no other.
-    Raise InputError without any, and for a link that leads out of `folder` or to no file.
+    The set of a drawing depends only on SEED and its name: added files do not move others. Raise
+    InputError if there are none, and for a link that leads out of `folder` or to no file.
     """
     pngs = (folder / "png").rglob("*.png")
     found = [_drawing(path, folder) for path in pngs if not path.is_dir()]
     if not found:
-        raise InputError(f"{folder}: no drawings in png/. Remove the folder and unpack anew.")
+        raise InputError(f"{folder}: no drawings in png/. Remove the folder and unpack again.")
     return sorted(found, key=lambda drawing: drawing.key)
 
 
@@ -63,9 +63,9 @@ def without_picture(folder: Path) -> list[str]:
 def made(drawing: Drawing) -> Made:
     """Return the sample of a drawing: .png on white, .txt with its title, .json with the rest.
 
-    The JSON has what is known of `title`, `description`, `keywords`, `artist`, `text` (of the SVG's
-    text elements), `category` (its folder), `width` and `height`, and always `source` and
-    `has_text`. Where the SVG has no title, the words of the file's name are the caption.
+    The JSON has the known ones of `title`, `description`, `keywords`, `artist`, `text` (of the
+    SVG's text elements), `category` (its folder), `width` and `height`, and always `source` and
+    `has_text`. If the SVG has no title, the words of the file's name are the caption.
     """
     picture = reduced(drawing.png.read_bytes())
     said = statements_of(drawing.svg.read_bytes()) if drawing.svg else Statements(problem="no SVG")
@@ -77,7 +77,7 @@ def made(drawing: Drawing) -> Made:
 
 
 def name_words(name: str) -> str:
-    """Return the words of a file's name, its folders and a number at its end left out.
+    """Return the words of a file's name, without its folders and a number at its end.
 
     >>> name_words("animals/birds/red-owl_jean_02")
     'red owl jean'
@@ -120,5 +120,5 @@ def _name(path: Path, above: Path) -> str:
 def _refuse_stray(path: Path, folder: Path) -> None:
     if not path.resolve().is_relative_to(folder.resolve()) or not path.is_file():
         raise InputError(
-            f"{path}: a link that leads out of {folder} or to no file. Take Debian's own packages."
+            f"{path}: a link that leads out of {folder} or to no file. Use Debian's own packages."
         )

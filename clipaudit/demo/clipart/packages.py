@@ -1,7 +1,7 @@
-"""The Debian packages of the Open Clip Art Library: downloaded or given, and unpacked without root.
+"""Downloads or takes the Debian packages of the Open Clip Art Library, and unpacks them.
 
-`apt-get download` checks what it fetches against Debian's signed lists; packages that are given by
-path are checked for their names only.
+Root rights are not needed. `apt-get download` checks its files against Debian's signed lists; only
+the names of packages given by path are checked.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from clipaudit.errors import InputError
 from clipaudit.store.outputs import whole_output
 
 PACKAGES = ("openclipart-png", "openclipart-svg")
-WHERE = "usr/share/openclipart"  # within the packages: `png` and `svg` lie there
+WHERE = "usr/share/openclipart"  # the folder of `png` and `svg` in the packages
 RECORD = "packages.json"
 GIVE = (
     f"Fetch the .deb files of {' and '.join(PACKAGES)} 0.18 from a Debian mirror, then: "
@@ -26,7 +26,7 @@ GIVE = (
 
 
 class Package(NamedTuple):
-    """A .deb file, and what it says of itself."""
+    """A .deb file, with its name and version."""
 
     path: Path
     name: str
@@ -34,11 +34,11 @@ class Package(NamedTuple):
 
 
 def fetch(folder: Path, given: Sequence[Path] = ()) -> Path:
-    """Return the folder of unpacked drawings, `folder`/drawings, made unless it is there.
+    """Return the folder of unpacked drawings, `folder`/drawings, making it if needed.
 
-    It holds `png/` and `svg/`, and packages.json with each package's version and SHA-256. Without
-    `given`, apt-get downloads both packages to `folder`/packages. Raise InputError where a program
-    is missing or fails, and where `given` are not the two packages.
+    It has `png/` and `svg/`, and packages.json with each package's version and SHA-256. Without
+    `given`, apt-get downloads both packages to `folder`/packages. Raise InputError if a program is
+    missing or fails, and if `given` are not the two packages.
     """
     drawings = folder / "drawings"
     if drawings.is_dir():
@@ -54,7 +54,7 @@ def fetch(folder: Path, given: Sequence[Path] = ()) -> Path:
 
 
 def _downloaded(folder: Path) -> list[Path]:
-    """Download both packages into a folder; apt-get leaves files that are there and right."""
+    """Download both packages into a folder; apt-get keeps existing correct files."""
     if shutil.which("apt-get") is None:
         raise InputError(f"apt-get is not on this machine. {GIVE}")
     folder.mkdir(exist_ok=True)
@@ -71,14 +71,14 @@ def _described(path: Path) -> Package:
 def _both(packages: Sequence[Package]) -> list[Package]:
     if sorted(package.name for package in packages) != sorted(PACKAGES):
         found = ", ".join(f"{package.path} is {package.name}" for package in packages)
-        raise InputError(f"{' and '.join(PACKAGES)} are expected, but {found}. {GIVE}")
+        raise InputError(f"expected {' and '.join(PACKAGES)}, but {found}. {GIVE}")
     return list(packages)
 
 
 def _unpacked(folder: Path) -> Path:
     for kind in ("png", "svg"):
         if not (folder / kind).is_dir():
-            raise InputError(f"the packages hold no {WHERE}/{kind}: they are not 0.18. {GIVE}")
+            raise InputError(f"the packages have no {WHERE}/{kind}: they are not 0.18. {GIVE}")
     return folder
 
 
@@ -93,7 +93,7 @@ def _record(packages: Sequence[Package]) -> dict[str, dict[str, str]]:
 
 
 def _run(program: str, *arguments: str, cwd: Path | None = None) -> str:
-    """Return what a program prints; InputError with its last words where it is missing or fails."""
+    """Return a program's output; raise InputError with its last lines if it is missing or fails."""
     try:
         done = subprocess.run(
             [program, *arguments], cwd=cwd, capture_output=True, text=True, check=False

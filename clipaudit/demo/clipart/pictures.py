@@ -1,7 +1,7 @@
-"""A drawing's PNG as the shards have it: on white, RGB, its longer side at most 512 pixels.
+"""Converts a drawing's PNG for the shards: on white, RGB, its longer side at most 512 pixels.
 
 The library's largest drawings have 169 million pixels. They are composed and averaged in bands, so
-that beside the decoded picture (4 bytes a pixel) little memory is needed.
+that little memory is needed besides the decoded image (4 bytes per pixel).
 """
 
 import io
@@ -20,24 +20,24 @@ _DAMAGE = (OSError, SyntaxError, ValueError, EOFError, Image.DecompressionBombEr
 
 
 class Reduced(NamedTuple):
-    """A picture's file, and its width and height before it was reduced (None: not known)."""
+    """An image's file, and its width and height before it was reduced (None: unknown)."""
 
     file: bytes
     width: int | None
     height: int | None
-    refused: str  # why the file is the original one; "" where it was reduced
+    refused: str  # why the file is the original one; "" if it was reduced
 
 
 def reduced(data: bytes) -> Reduced:
-    """Return a picture on white as an RGB PNG of at most LONGEST pixels a side, never enlarged.
+    """Return an image on white as an RGB PNG of at most LONGEST pixels per side, never enlarged.
 
-    What Pillow refuses (above 178,956,970 pixels, or damaged) is returned as it is, with Pillow's
-    words, so that the index drops it with a reason of its own. The pixels are the same on every
-    machine, the bytes as far as Pillow's zlib is the same.
+    A file that Pillow refuses (above 178,956,970 pixels, or damaged) is returned unchanged, with
+    Pillow's message, so that the index drops it with its own reason. The pixels are the same on
+    every machine, the bytes with the same zlib of Pillow.
     """
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Pillow warns of what it reads from half its limit on
+            warnings.simplefilter("ignore")  # Pillow warns from half its limit on
             with Image.open(io.BytesIO(data), formats=FORMATS) as image:
                 image.load()
                 width, height = image.size
@@ -51,7 +51,7 @@ def reduced(data: bytes) -> Reduced:
 
 
 def _on_white(image: Image.Image, factor: int) -> Image.Image:
-    """Return the picture on white, each `factor` x `factor` square of pixels averaged."""
+    """Return the image on white, each `factor` x `factor` square of pixels averaged."""
     width, height = image.size
     small = Image.new("RGB", (-(-width // factor), -(-height // factor)))
     rows = factor * max(1, _BAND_PIXELS // (width * factor))

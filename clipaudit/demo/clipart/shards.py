@@ -1,4 +1,4 @@
-"""The library's shards: all drawings, shuffled, in tars of a thousand, by several processes."""
+"""Writes the library's shards: all drawings, shuffled, in tars of a thousand, in parallel."""
 
 import json
 import logging
@@ -25,15 +25,15 @@ from clipaudit.store.outputs import replaced, write_whole
 
 SAMPLES_PER_SHARD = 1000
 SUMMARY = "clipart.json"
-_DRAWINGS_AT_ONCE = 8  # handed to a process: speed, never results
+_DRAWINGS_AT_ONCE = 8  # given to a process: speed, never results
 log = logging.getLogger(__name__)
 
 
 def write_shards(folder: Path, drawings: Path, *, processes: int) -> dict[str, Any]:
-    """Write `folder`/{web,test}/00000.tar and so on; return what they hold, as clipart.json has it.
+    """Write `folder`/{web,test}/00000.tar and so on; return their content, as in clipart.json.
 
-    The bytes depend on the files below `drawings` and on Pillow, not on `processes`. What a longer
-    earlier writing left is removed. clipart.json is removed first and written last: where it is,
+    The bytes depend on the files below `drawings` and on Pillow, not on `processes`. Surplus tars
+    of an earlier call are removed. clipart.json is removed first and written last: if it exists,
     the tars are whole.
     """
     (folder / SUMMARY).unlink(missing_ok=True)
@@ -80,7 +80,7 @@ def _write_tar(
 
 @contextmanager
 def _made_by(processes: int, drawings: Sequence[Drawing]) -> Iterator[Iterator[Made]]:
-    """Give an iterator over the samples of `drawings`, in their order."""
+    """Yield an iterator over the samples of `drawings`, in order."""
     if processes == 1:
         yield map(made, drawings)
         return
@@ -93,7 +93,7 @@ def _made_by(processes: int, drawings: Sequence[Drawing]) -> Iterator[Iterator[M
 
 
 def _summary(noted: Sequence[tuple[Drawing, Made]], drawings: Path) -> dict[str, Any]:
-    """Return how many samples each set has and how many state what; list what has no use."""
+    """Return how many samples each set has, how many state each field, and the unused files."""
     record = drawings / RECORD
     sets = Counter(drawing.set for drawing, _ in noted)
     return {

@@ -1,9 +1,8 @@
-"""What an SVG says of itself: title, description, keywords and artist, and the text it shows.
+"""Reads an SVG's title, description, keywords and artist, and the text it shows.
 
-The parser is expat, driven by events, so nothing is kept but what is asked for. Files above
-MAX_BYTES are not parsed; a file that declares entities is left at the declaration, so none is ever
-expanded, and no other file is ever opened. (The files come from a distribution, but this reads them
-as a stranger's.)
+The parser is expat, driven by events, so only the requested parts are kept. Files above MAX_BYTES
+are not parsed. Parsing stops at an entity declaration, so no entity is ever expanded and no other
+file is opened. (The files come from a distribution, but are read as untrusted.)
 """
 
 from dataclasses import dataclass, field
@@ -17,10 +16,10 @@ _READ = ("title", "description", "li")  # elements that a path decides about
 
 @dataclass
 class Statements:
-    """What an SVG states, each with white space collapsed; "" or [] for what it does not.
+    """The statements of an SVG, with white space collapsed; "" or [] for missing ones.
 
-    `text` has an entry for each `<text>` element with text, whether or not it lies within the
-    visible part. `problem` says why reading ended early; what was read before it stands.
+    `text` has an entry for each `<text>` element with text, whether or not it is in the visible
+    part. `problem` says why reading ended early; everything read before is kept.
     """
 
     title: str = ""
@@ -32,10 +31,10 @@ class Statements:
 
 
 def statements_of(svg: bytes) -> Statements:
-    """Return what an SVG states in the RDF of its metadata and in its text elements.
+    """Return the statements of an SVG in the RDF of its metadata and in its text elements.
 
-    Of several titles, descriptions or artists the first that is not empty counts; equal keywords
-    count once. No input raises: `problem` says what is wrong.
+    The first non-empty one of several titles, descriptions or artists counts; equal keywords count
+    once. No input raises an error: `problem` says what is wrong.
 
     >>> statements_of(b"<svg><text>Caf&#233;  Noir</text></svg>").text
     ['Café Noir']
@@ -57,7 +56,7 @@ def statements_of(svg: bytes) -> Statements:
 
 
 class _Refused(InputError):
-    """The file is not read further."""
+    """Reading of the file stops."""
 
 
 def _refuse_entities(name: str, *_: object) -> None:
@@ -65,14 +64,14 @@ def _refuse_entities(name: str, *_: object) -> None:
 
 
 class _Listener:
-    """Follows the path of open elements and collects the text of those that are asked for."""
+    """Follows the path of open elements and collects the text of the requested ones."""
 
     def __init__(self) -> None:
         self.said = Statements()
         self._path: list[str] = []
         self._parts: list[str] = []
         self._texts_open = 0
-        self._line: str | None = None  # the y of the tspan before
+        self._line: str | None = None  # the y of the previous tspan
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         local = name.rpartition(" ")[2]

@@ -1,1 +1,1 @@
-"""The fused search: a Triton kernel that screens, and what starts it."""
+"""The fused search: a Triton kernel that screens, and the code that launches it."""

@@ -1,4 +1,4 @@
-"""Whether the fused search runs on a device: asked once, by a small search that must be right."""
+"""Tests once whether the fused search runs on a device, by a small search that must be right."""
 
 import logging
 from dataclasses import astuple
@@ -12,16 +12,16 @@ from clipaudit.neighbors.interface import Queries
 from clipaudit.neighbors.reference import Reference
 
 _log = logging.getLogger(__name__)
-_OLDEST = (8, 0)  # Ampere: Triton compiles float16 products for no older one
+_OLDEST = (8, 0)  # Ampere: Triton does not compile float16 products for older ones
 
 
 @cache
 def runs_on(device: str) -> bool:
-    """Return whether the fused search runs on the device; where not, say why (once)."""
+    """Return whether the fused search runs on the device; if not, log why (once)."""
     obstacle = _obstacle(device)
     if obstacle is not None:
         _log.warning(
-            "The fused search is not there: %s. Torch takes its place, with the same results.",
+            "The fused search is unavailable: %s. Torch replaces it, with the same results.",
             obstacle,
         )
     return obstacle is None
@@ -37,7 +37,7 @@ def _obstacle(device: str) -> str | None:
     if not triton.knobs.runtime.interpret:  # by the interpreter it runs anywhere, slowly
         nvidia = torch.version.cuda is not None and torch.cuda.is_available()
         if not nvidia or torch.device(device).type != "cuda":
-            return f"it is for NVIDIA GPUs, and {device} is none"
+            return f"it is for NVIDIA GPUs, and {device} is not one"
         capability = torch.cuda.get_device_capability(device)
         if capability < _OLDEST:
             return f"the compute capability of {device} is {capability}, below {_OLDEST}"
@@ -45,7 +45,7 @@ def _obstacle(device: str) -> str | None:
         right = _is_right(device)
     except (OSError, RuntimeError, SubprocessError, StepError, triton.TritonError) as error:
         return f"its kernel does not run on {device} ({error})"
-    return None if right else f"on {device} its results are not those of the reference"
+    return None if right else f"on {device} its results differ from the reference"
 
 
 def _is_right(device: str) -> bool:

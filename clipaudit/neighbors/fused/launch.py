@@ -1,4 +1,4 @@
-"""One launch of the fused kernel: its buffers, how many programs, and what they found."""
+"""Launches the fused kernel: its buffers, the number of programs, and the pairs found."""
 
 from dataclasses import dataclass
 
@@ -16,10 +16,10 @@ _WARPS = 8  # of 255 registers a thread: as many as a multiprocessor has registe
 
 @dataclass(frozen=True)
 class Tiling:
-    """How a launch is cut; never shows in a result. All but `stages` are powers of two.
+    """How a launch is cut; it does not affect results. All but `stages` are powers of two.
 
     A program multiplies `step` columns of `rows` x `queries` at once, in `warps` warps, with
-    `stages` such steps on their way. With 4 warps a multiprocessor holds two programs: while one
+    `stages` such steps in flight. With 4 warps, a multiprocessor holds two programs: while one
     compares its scores, the other multiplies.
     """
 
@@ -41,10 +41,10 @@ def find(
 ) -> Found | None:
     """Return the pairs whose score reaches its floor or comes close to the best of its row.
 
-    Close is: within `margin`. With gaps, so are the pairs whose excess over the gap comes close to
-    the row's highest and above -margin / 2. The pairs come in any order, each once. None when the
-    buffer has too few places for them. p must be a multiple of `tiling.step`; there must be a row
-    and a query.
+    Close means within `margin`. With gaps, pairs whose excess over the gap comes close to the row's
+    highest and above -margin / 2 are also returned. The pairs come in any order, each once. The
+    result is None if the buffer has too few places. p must be a multiple of `tiling.step`; there
+    must be a row and a query.
     """
     n, dimension = rows.shape
     count = torch.zeros(1, dtype=torch.int64, device=rows.device)

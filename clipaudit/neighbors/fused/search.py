@@ -1,15 +1,15 @@
-"""The fused search: the scores of a whole test set in one launch, of which few leave the chip.
+"""Searches with the fused kernel: one launch scores a test set, and few scores leave the chip.
 
 The kernel multiplies float16 numbers and sums in float32, so the bound of `screening` holds, with
-nothing rounded to float16. It keeps a pair if one of three decisions can depend on it, and these
-are then made in float64, as all searches on torch make them: by maxima and by sorting, which
-depend on which pairs there are, never on the order in which the kernel's programs kept them.
+nothing rounded to float16. It keeps a pair if one of three decisions can depend on it. These are
+then made in float64, as in all searches on torch: by maxima and by sorting, which depend on the set
+of pairs, never on the order in which the kernel's programs kept them.
 
-A pair matters to its row if no other of the row is certainly better: its score is within twice the
-bound of the highest. It matters to its query if its score is at least the query's k-th best exact
-similarity so far less the bound. For a query that has none yet, k rows of a sample of the block
-stand in: they will compete themselves. Where the list of pairs overflows, all of the launch is
-dropped and fewer rows are tried; down to where the exact product is no dearer.
+A pair matters to its row if no other pair of the row is certainly better: its score is within twice
+the bound of the highest. It matters to its query if its score is at least the query's k-th best
+exact similarity so far minus the bound. A query that has none yet uses k rows of a sample of the
+block, which are candidates themselves. If the list of pairs overflows, the launch is dropped and
+fewer rows are tried, until the exact product is as fast.
 """
 
 from typing import Unpack
@@ -28,7 +28,7 @@ from clipaudit.neighbors.screening import Precision
 from clipaudit.neighbors.tiles import Found
 
 _PRECISION = Precision(torch.float16, torch.int32, 2.0**-24, 2.0**-126)  # results are float32
-_PLACES = 16  # one pair in so many has a place: to score more costs as much as all exactly
+_PLACES = 16  # one pair in this many has a place: scoring more costs as much as all exactly
 _MOST_PLACES = 2**30  # the kernel counts them in int32
 _SAMPLE_ROWS = 4_096
 TILING = Tiling()
@@ -48,7 +48,7 @@ class Fused(Deciding):
         tiling: Tiling = TILING,
         **resources: Unpack[Resources],
     ) -> None:
-        """Start with no train samples; only `queries` and `k` show in the output."""
+        """Start with no train samples; only `queries` and `k` affect the output."""
         super().__init__(queries, k, _PRECISION, **resources)
         device, block_rows = resources["device"], resources["block_rows"]
         self._tiling = tiling
@@ -60,7 +60,7 @@ class Fused(Deciding):
     def _search(
         self, block: Block, group: Group, nearest: BestQueries, excess: BestQueries
     ) -> None:
-        """Screen as many rows as the buffer has places for; where these are few, do without."""
+        """Screen as many rows as the buffer has places for; if these are few, do not screen."""
         if not group.panels:
             return
         low = self._padded(block.low[: block.n])
@@ -84,7 +84,7 @@ class Fused(Deciding):
             start = stop
 
     def _reached_by_sample(self, block: Block, group: Group) -> Float64[Tensor, " w"]:
-        """Return what k rows of the block reach, for each query of a set where one has no k yet."""
+        """Return what k rows of the block reach, for each query of a set if one has no k yet."""
         kth = self._kth(group)
         if block.n < self._k or not bool(kth.isneginf().any()):
             return kth
@@ -116,7 +116,7 @@ class Fused(Deciding):
             self._low[first.start : last.stop],
             floors.float().nextafter(floors.new_tensor(-torch.inf, dtype=torch.float32)),
             gaps,
-            2 * (bound + EXCESS_ROUNDING),  # covers the thresholds' roundings, too
+            2 * (bound + EXCESS_ROUNDING),  # also covers the thresholds' roundings
             self._buffer,
             self._tiling,
         )
@@ -131,7 +131,7 @@ class Fused(Deciding):
         nearest: BestQueries,
         excess: BestQueries,
     ) -> None:
-        """Let the pairs compete in both directions."""
+        """Offer the pairs in both directions."""
         queries = found.columns + group.panels[0].start
         nearest.offer_screened(rows, queries, found.values)
         if group.panels[0].gaps is not None and self._queries.gaps is not None:

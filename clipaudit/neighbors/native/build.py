@@ -1,7 +1,7 @@
-"""Compiles the native search into a library beside its sources, where there is a compiler.
+"""Compiles the native search into a library beside its sources, if there is a compiler.
 
-Run by hatchling when the package is installed (hatch_build.py), before clipaudit can be imported:
-so this module imports nothing but the standard library. Nothing is ever compiled by a job.
+Hatchling runs it when the package is installed (hatch_build.py), before clipaudit can be imported,
+so this module imports only the standard library. Jobs never compile.
 """
 
 import hashlib
@@ -55,13 +55,13 @@ class NotBuilt(Exception):
 
 
 def sources_digest() -> str:
-    """Return the SHA-256 of all that the library is compiled from."""
+    """Return the SHA-256 of all sources of the library."""
     content = b"".join((HERE / name).read_bytes() for name in READS)
     return hashlib.sha256(repr((_UNITS, _FLAGS)).encode() + content).hexdigest()
 
 
 def build(target: Path = LIBRARY) -> None:
-    """Compile the library to `target`, whole or not at all. Raise NotBuilt where that fails."""
+    """Compile the library to `target`, whole or not at all. Raise NotBuilt if that fails."""
     if sys.platform != "linux" or platform.machine() != "x86_64":
         raise NotBuilt(f"it is for Linux on x86-64, not for {sys.platform} on {platform.machine()}")
     compiler = shlex.split(os.environ.get("CXX", "")) or ["g++" if shutil.which("g++") else "c++"]

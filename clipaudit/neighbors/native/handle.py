@@ -1,4 +1,4 @@
-"""A search of the native library: what it was opened for, and its failures as errors of ours."""
+"""Wraps a search of the native library, and turns its failures into our errors."""
 
 import ctypes
 import os
@@ -13,12 +13,12 @@ from clipaudit.neighbors.native.build import LIBRARY
 from clipaudit.neighbors.native.library import find_library
 
 MULTIPLE = 32  # of the dimension, in kernel.h
-CERTAIN = NORM_LIMIT * (1 - 1e-4)  # norms below are within the limit however they are summed
+CERTAIN = NORM_LIMIT * (1 - 1e-4)  # norms below it are within the limit in any order of summing
 _TOO_LONG, _BOUND_BROKEN = 1, 2  # Outcome in search.h
 
 
 class Handle:
-    """The queries of a search, and the library's memory for it; both go together."""
+    """The queries of a search, and the library's memory for it, freed together."""
 
     def __init__(
         self,
@@ -29,7 +29,7 @@ class Handle:
         threads: int | None,
         kernel: str | None,
     ) -> None:
-        """Open a search; `kernel` and `threads` None: the quickest, and all that are granted."""
+        """Open a search; `kernel` and `threads` None: the fastest, and all that are granted."""
         library = find_library(LIBRARY)
         if library is None:
             raise ConfigError("the native search was not compiled here; use the torch backend")
@@ -56,7 +56,7 @@ class Handle:
             )
 
     def __del__(self) -> None:
-        """Give the memory back."""
+        """Free the memory."""
         if getattr(self, "search", None):
             self.library.neighbors_close(self.search)
 
@@ -66,10 +66,10 @@ class Handle:
         addresses: Int64[np.ndarray, " n"],
         *operands: np.ndarray,
     ) -> RowBest:
-        """Return the answers for some rows; InputError if one is too long for exact sums.
+        """Return the answers for some rows; raise InputError if one is too long for exact sums.
 
-        `operands` are the addresses and padded vectors; without them, for a search of one set that
-        keeps no rows, every query is a row that meets the queries before it.
+        `operands` are the addresses and padded vectors. Without them, for a search of one set that
+        keeps no rows, every query is a row that is compared with the queries before it.
         """
         best = self._rows(len(vectors), CERTAIN, *operands)
         if best is None:
@@ -79,7 +79,7 @@ class Handle:
         return best
 
     def _rows(self, n: int, limit: float, *operands: np.ndarray) -> RowBest | None:
-        """Return the answers for n rows; None, and nothing done, if one is longer than `limit`."""
+        """Return the answers for n rows; None, without effect, if one is longer than `limit`."""
         sets = len(self._starts) - 1
         similarity, beyond = np.full((2, n, sets), -np.inf)
         query, crossed = np.full((2, n, sets), -1, dtype=np.int64)
@@ -95,7 +95,7 @@ class Handle:
         return RowBest(similarity, query, beyond, crossed)
 
     def top(self, similarity: np.ndarray, address: np.ndarray) -> None:
-        """Write each query's nearest rows so far; where there are none nothing changes."""
+        """Write each query's nearest rows so far; leave queries without any unchanged."""
         self.library.neighbors_top(self.search, _at(similarity), _at(address))
 
     def _check(self, outcome: int, n: int) -> None:
@@ -114,7 +114,7 @@ class Handle:
 
 
 def padded(vectors: Float16[np.ndarray, "n d"]) -> Float16[np.ndarray, "n p"]:
-    """Return the vectors with zeros up to a multiple of what kernels take at once."""
+    """Return the vectors padded with zeros to a multiple of the kernels' step."""
     n, d = vectors.shape
     if d % MULTIPLE == 0:
         return np.ascontiguousarray(vectors)

@@ -1,4 +1,4 @@
-"""The compiled library, found and opened: which kernels it has for this processor."""
+"""Finds and opens the compiled library, and lists its kernels for this processor."""
 
 import ctypes
 import logging
@@ -32,14 +32,14 @@ _SIGNATURES = {  # of library.cpp: what a function takes and returns
 
 
 def kernels() -> tuple[str, ...]:
-    """Return the names of the kernels that run here, the quickest first; none without a library."""
+    """Return the names of the kernels that run here, the fastest first; none without a library."""
     library = find_library(LIBRARY)
     return () if library is None else tuple(library.neighbors_kernels().decode().split())
 
 
 @cache
 def find_library(path: Path) -> ctypes.CDLL | None:
-    """Open the library at `path`; where it cannot be used, say so (once) and return None."""
+    """Open the library at `path`; if it cannot be used, log why (once) and return None."""
     try:
         library = ctypes.CDLL(str(path))
     except OSError as error:
@@ -59,7 +59,7 @@ def find_library(path: Path) -> ctypes.CDLL | None:
 
 def _say(why: str) -> None:
     _log.warning(
-        "The native search is not there: %s. Torch takes its place, with the same results, some "
-        "ten times slower. With g++ installed, install clipaudit again.",
+        "The native search is unavailable: %s. Torch replaces it, with the same results, some ten "
+        "times slower. With g++ installed, install clipaudit again.",
         why,
     )

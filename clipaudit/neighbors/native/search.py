@@ -1,4 +1,4 @@
-"""The search by the native library: a `Search` whose every decision is that of the reference."""
+"""Searches with the native library: every decision equals the reference's."""
 
 import numpy as np
 from jaxtyping import Float16, Float64, Int64
@@ -16,8 +16,8 @@ class Native:
     ) -> None:
         """Start with no train samples.
 
-        Only `queries` and `k` show in the output. `kernel` is one of `library.kernels`; None takes
-        the quickest. `threads` None takes all processors that the process may run on.
+        Only `queries` and `k` affect the output. `kernel` is one of `library.kernels`; None takes
+        the fastest. `threads` None takes all processors that the process may run on.
         """
         empty(0, k)  # refuses a k below 1
         self._queries = queries
@@ -42,11 +42,11 @@ class Native:
 def nearest_earlier(
     vectors: Float16[np.ndarray, "n d"], *, threads: int | None = None, kernel: str | None = None
 ) -> tuple[Float64[np.ndarray, " n"], Int64[np.ndarray, " n"]]:
-    """Return of every vector the highest similarity to one before it, and the first that has it.
+    """Return every vector's highest similarity to an earlier one, and the first that has it.
 
-    -inf and -1 for the first of all. `threads` and `kernel` are those of `Native`; neither
-    shows. The vectors are held twice. Vectors too long for exact sums are refused, and named by
-    their number.
+    They are -inf and -1 for the first vector. `threads` and `kernel` are as in `Native`, and do not
+    affect the result. The vectors are held twice. Raises InputError, with the number of the vector,
+    for one too long for exact sums.
     """
     check_vectors(vectors, "vectors of a cluster")
     n = len(vectors)

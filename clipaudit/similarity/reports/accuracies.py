@@ -1,7 +1,7 @@
-"""Which models the similarity audit's tables of accuracies show, and what they are made from.
+"""Defines the similarity audit's tables of accuracies: their models and inputs.
 
-Tables 1, 3 and 4, and effective robustness. A model is named by its
-recipe and the manifest that it was trained on; where the grid leaves a model out, its row stays.
+These are Tables 1, 3 and 4, and effective robustness. A model is named by its recipe and the
+manifest that it was trained on; a model that the grid leaves out keeps its row.
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,11 +48,10 @@ from clipaudit.steps.paths import CLASSIFIER, PRETRAINED
 
 
 def in_grid(run: Settings, audit: Similarity, recipe: str, manifest: str) -> bool:
-    """Return whether a model is there to be shown.
+    """Return whether a model can be shown.
 
-    It is where the grid asks for its manifest, or it is there anyway: as an encoder, for the
-    evidence or the dose response, or from elsewhere. Of a corpus without pictures there are no
-    models.
+    It can if the grid requests its manifest, or if it exists anyway: as an encoder, for the
+    evidence or the dose response, or from elsewhere. A corpus without images has no models.
     """
     if recipe in (PRETRAINED, CLASSIFIER):
         return True
@@ -77,9 +76,10 @@ def _of_dose_response(audit: Similarity) -> set[str]:
 
 
 def accuracies(run: Settings, audit: Similarity, *, small_added: bool) -> ReportTable:
-    """Tables 1 and 4: pretrained models, the models of unpruned sets, those of gap-pruned sets.
+    """Return Table 1 or 4: pretrained models, models of unpruned sets and of gap-pruned sets.
 
-    Each model under each seed and, with the random arm, beneath each gap-pruned set a random one.
+    Each model is trained with each seed. With the random arm, a random set follows each gap-pruned
+    one.
     """
     rows = _with_controls(run, audit, _accuracy_rows(run, audit, small_added=small_added))
     recipes = once(str(row["recipe"]) for row in rows)
@@ -107,7 +107,7 @@ def accuracies(run: Settings, audit: Similarity, *, small_added: bool) -> Report
 def _with_controls(
     run: Settings, audit: Similarity, rows: Sequence[RelationRow]
 ) -> list[RelationRow]:
-    """Return rows, beneath each gap-pruned one that of a random set as large, with the arm on."""
+    """Return rows; with the random arm, each gap-pruned one is followed by its random control."""
     found: list[RelationRow] = []
     for row in rows:
         if row["baseline"] is None or not audit.has_random_arm:
@@ -121,30 +121,30 @@ def _with_controls(
 
 
 def _how_measured(audit: Similarity) -> list[str]:
-    """Return what is to be known of accuracies over seeds, and of random sets as controls."""
+    """Return notes on accuracies over seeds, and on random sets as controls."""
     notes = []
     if audit.seeds > 1:
         notes.append(
             f"Models trained here with the recipe {audit.recipe} are means over {audit.seeds} "
-            "trainings that differ in the seed. Their intervals are over seeds and images: the "
+            "training runs that differ in the seed. Their intervals are over seeds and images: the "
             "images' interval of the mean and the variance between seeds, with Student's factor "
-            "and Satterthwaite's degrees of freedom; models of one seed are compared with each "
+            "and Satterthwaite's degrees of freedom. Models of one seed are compared with each "
             "other. All other models were trained once."
         )
     if audit.has_random_arm:
         notes.append(
             "\N{LEFT SINGLE QUOTATION MARK}Random, as many\N{RIGHT SINGLE QUOTATION MARK} keeps as "
-            "many samples of the large set as the pruned set above it, drawn at random: the "
-            "control. The change against it is what pruning costs beyond the loss of so many."
+            "many samples of the large set as the pruned set above it, drawn at random, as the "
+            "control. The change against it is the cost of pruning beyond that of a smaller set."
         )
     return notes
 
 
 def of_first_seed(audit: Similarity) -> list[str]:
-    """Return what is to be said where models of several seeds are shown by the first alone."""
+    """Return the note for models of several seeds of which only the first is shown."""
     if audit.seeds == 1:
         return []
-    return [f"Of the {audit.seeds} trainings of each model, this is of the first seed."]
+    return [f"Each model was trained with {audit.seeds} seeds; this shows the first."]
 
 
 def tables_of_accuracies(run: Settings, audit: Similarity) -> list[bool]:
@@ -156,7 +156,7 @@ def tables_of_accuracies(run: Settings, audit: Similarity) -> list[bool]:
 
 
 def core_sets(run: Settings, audit: Similarity, core: CoreSet) -> ReportTable:
-    """Table 3: models of core sets beside those of the sets that they were taken from."""
+    """Return Table 3: models of core sets, and of the sets that they were taken from."""
     rows = numbered(_core_rows(run, audit, core))
     return _of_rows(run, audit, "similarity_table3", rows)
 
@@ -228,7 +228,7 @@ def _pretrained_rows(run: Settings, audit: Similarity) -> list[RelationRow]:
 
 
 def _classifier_rows(run: Settings, audit: Similarity) -> list[RelationRow]:
-    """Return what models with labels reach: classifiers from elsewhere, one of the small set."""
+    """Return the rows of models with labels: classifiers from elsewhere, one of the small set."""
     rows = [
         _row(run, audit, run.classifiers[name].title or name, name, recipe=CLASSIFIER)
         for name in audit.classifiers
@@ -265,7 +265,7 @@ def _row(
 def _predictions(
     run: Settings, audit: Similarity, rows: Sequence[Mapping[str, object]]
 ) -> list[str]:
-    """Return the predictions of the rows that are in the grid; a small grid may leave none."""
+    """Return the predictions of the rows in the grid; a small grid may have none."""
     shown = [(str(row["recipe"]), str(row["manifest"])) for row in rows if row["in_grid"]]
     by_labels = {CLASSIFIER, *run.supervised_recipes}
     return [
@@ -282,7 +282,7 @@ def _predictions(
 
 
 def robustness(run: Settings, audit: Similarity, settings: Robustness) -> ReportTable:
-    """How far the CLIP models of Tables 1 and 4 lie above the line of the small set's models."""
+    """Return how far the CLIP models of Tables 1 and 4 are above the line of the small set's."""
     rows = _clip_rows(run, audit)
     models = _on_line(run, audit, settings)
     return ReportTable(
@@ -327,7 +327,7 @@ def _clip_rows(run: Settings, audit: Similarity) -> list[RelationRow]:
 
 
 def _on_line(run: Settings, audit: Similarity, settings: Robustness) -> list[Model]:
-    """Return the models that the line goes through, of those in the grid."""
+    """Return the models in the grid that the line goes through."""
     chosen = settings.models
     if chosen is None:
         chosen = [*audit.classifiers, *untargeted_of_small(audit)]

@@ -1,4 +1,4 @@
-"""Is the accuracy just similarity? The answer, from tables of accuracies on pruned data."""
+"""Answers from accuracies on pruned data whether accuracy is just train-test similarity."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,7 +9,7 @@ from clipaudit.reports.layouts import MISSING, count, interval, measured, number
 
 
 def similarity_answer(tables: Tables) -> Answer:
-    """Return the answer of the similarity audit; what its tables lack is left out."""
+    """Return the answer of the similarity audit, without the parts whose tables are missing."""
     name = "similarity_table1" if "similarity_table1" in tables else "similarity_table4"
     rows = tables.get(name, ())
     blind = _blind_encoders(tables)
@@ -29,20 +29,20 @@ def similarity_answer(tables: Tables) -> Answer:
         tuple(sentences),
         ("Test set", "Accuracy, %", "Without similar samples, %", "Relative change, %"),
         tuple(_pruning_line(row, rows) for row in pruned),
-        "Similar samples: those of the large set that are more similar to some image of the test "
-        "set than the whole small set is. They are removed, and the model is trained again.",
+        "Similar samples are those of the large set that are closer to some test image than any "
+        "sample of the small set. They are removed, and the model is trained again.",
     )
 
 
 _NOT_TRAINED = (
-    "No model was trained, so accuracies are not compared: that takes a recipe "
+    "No model was trained, so accuracies are not compared. Comparing them takes a recipe "
     "(`similarity.recipe`), a small set and labels."
 )
 
 _NO_RANDOM_CONTROL = (
-    "There is no random control: no model was trained on a random set of the same size, so what "
-    "the loss of so many samples and another training change is not told from what similarity does "
-    "(`similarity.random_arm`, `similarity.seeds`)."
+    "There is no random control: no model was trained on a random set of the same size, so the "
+    "effect of similarity cannot be separated from that of fewer samples and of another training "
+    "run (`similarity.random_arm`, `similarity.seeds`)."
 )
 
 
@@ -70,8 +70,8 @@ def _is_blind(row: Row, blind: Sequence[Row]) -> bool:
 
 def _nothing_told_apart(row: Row) -> str:
     return (
-        f"{plain(row['testset_title'])}: the encoder {plain(row['encoder_title'])} tells nothing "
-        f"apart, so nothing is said of what is similar there. Two random images have a similarity "
+        f"{plain(row['testset_title'])}: the encoder {plain(row['encoder_title'])} does not "
+        f"distinguish images, so no similarity is reported. Two random images have a similarity "
         f"of {number(row['random_mean'], digits=4)} on average, an image and its nearest one "
         f"{number(row['nearest_mean'], digits=4) or MISSING}; the effective rank is "
         f"{number(row['effective_rank'], digits=1)}."
@@ -88,7 +88,7 @@ def _similarity_headline(pruned: Sequence[Row], blind: Sequence[Row]) -> str:
         return cannot("the changes of accuracy have no intervals, so chance is not ruled out")
     if not known and own_blind:
         encoder = plain(own_blind[0]["encoder_title"])
-        return cannot(f"the encoder {encoder} does not tell the test images apart")
+        return cannot(f"the encoder {encoder} does not distinguish the test images")
     if not known:
         return cannot(
             "no model was trained on a data set that is pruned to one of the test sets, so there "
@@ -97,30 +97,30 @@ def _similarity_headline(pruned: Sequence[Row], blind: Sequence[Row]) -> str:
     beyond = " beyond what a random set of the same size loses" if change == _AGAINST else ""
     if not fell:
         return (
-            f"Not that this run shows: without the most similar samples no loss of accuracy"
-            f"{beyond} is certain on {listed(others)}."
+            f"Not that this run shows: removing the most similar samples causes no certain loss of "
+            f"accuracy{beyond} on {listed(others)}."
         )
     rest = f"; on {listed(others)} no loss is certain" if others else ""
     seeds = max(row.get("seeds", 1) for row in known)
-    trained = f"over {seeds} trainings" if seeds > 1 else "in one training"
-    noise = "chance among its images and trainings" if seeds > 1 else "chance among its images"
-    lower = "lower than with as many random samples, by more" if change == _AGAINST else "lower"
+    trained = f"over {seeds} training runs" if seeds > 1 else "in one training run"
+    noise = "chance among its images and training runs" if seeds > 1 else "chance among its images"
+    lower = "lower than with as many random samples" if change == _AGAINST else "lower"
     return (
-        f"In part, {trained}: without the most similar samples the accuracy on {listed(fell)} is "
-        f"{lower} than {noise} explains{rest}."
-        f"{'' if seeds > 1 else ' Another training may differ, too.'} {_CONTROLS[change]}"
+        f"In part, {trained}: without the most similar samples, the accuracy on {listed(fell)} is "
+        f"{lower}, by more than {noise} explains{rest}."
+        f"{'' if seeds > 1 else ' Another training run may differ.'} {_CONTROLS[change]}"
     )
 
 
 _OWN, _AGAINST = "relative_change", "control_change"
 _CONTROLS = {
-    _OWN: "The control is the change on test sets that were not pruned towards.",
+    _OWN: "The control is the change on test sets that the pruning did not target.",
     _AGAINST: "The control is a model trained on a random set of the same size.",
 }
 
 
 def _effect(pruned: Sequence[Row]) -> str:
-    """Return which change tells what pruning does: against random sets, where there are some."""
+    """Return which change measures the effect of pruning: against random sets, if there are any."""
     compared = any(row.get(_AGAINST) is not None for row in pruned)
     return _AGAINST if compared else _OWN
 
@@ -152,8 +152,8 @@ def _pruning(row: Row, rows: Sequence[Row]) -> str:
         else ""
     )
     return (
-        f"{plain(row['testset_title'])}: the model trained without the samples more similar to "
-        f"its images than the small set is{',' if less else ''}{less} {accuracy}{before}, "
+        f"{plain(row['testset_title'])}: the model trained without the samples closer to its "
+        f"images than the small set{',' if less else ''}{less} {accuracy}{before}, "
         f"a relative change of {change}{_over(row)}.{_against_random(row, rows)}"
         f"{_on_others(row, rows)}"
     )
@@ -161,11 +161,11 @@ def _pruning(row: Row, rows: Sequence[Row]) -> str:
 
 def _over(row: Row) -> str:
     seeds = row.get("seeds", 1)
-    return f" over {seeds} trainings" if seeds > 1 else ""
+    return f" over {seeds} training runs" if seeds > 1 else ""
 
 
 def _against_random(row: Row, rows: Sequence[Row]) -> str:
-    """Return how the model of as many random samples does, and how this one does against it."""
+    """Return the change with as many random samples, and this model's change against it."""
     if row.get(_AGAINST) is None:
         return ""
     of_random = next(
@@ -176,13 +176,13 @@ def _against_random(row: Row, rows: Sequence[Row]) -> str:
     )
     against = measured(row, _AGAINST, sign=True, unit=" %")
     return (
-        f" Random control: trained on as many samples drawn at random it changes by {of_random}, "
-        f"so against that by {against}."
+        f" Random control: with as many random samples, accuracy changes by {of_random}; "
+        f"against that control it changes by {against}."
     )
 
 
 def _on_others(row: Row, rows: Sequence[Row]) -> str:
-    """Return how the same model does on the other test sets: what one training moves anyway."""
+    """Return the same model's changes on the other test sets: the variation of one training run."""
     changes = sorted(
         other["relative_change"]
         for other in rows
@@ -199,7 +199,7 @@ def _on_others(row: Row, rows: Sequence[Row]) -> str:
 
 
 def _beyond_line(tables: Tables, pruned: Sequence[Row]) -> Iterator[Sentence]:
-    """Yield how far the pruned models lie off the line of models of the small set alone."""
+    """Yield how far the pruned models are off the line of models of the small set alone."""
     rows = tables.get("similarity_robustness", ())
     reference = next((row["testset_title"] for row in rows if row["is_reference"]), None)
     shown = [(row["manifest"], row["testset"]) for row in pruned]
@@ -224,9 +224,9 @@ def _off_line(row: Row, reference: str) -> str:
         "the line would refute that."
     )
     return (
-        f"{plain(row['testset_title'])}: the same model has "
-        f"{percent(row['accuracy'], digits=1)} % where a model of the small set alone with its "
-        f"{percent(row['reference_accuracy'], digits=1)} % on {reference} is expected to have "
+        f"{plain(row['testset_title'])}: the same model reaches "
+        f"{percent(row['accuracy'], digits=1)} %. A model of the small set alone that also has "
+        f"{percent(row['reference_accuracy'], digits=1)} % on {reference} is expected to reach "
         f"{percent(row['expected_accuracy'], digits=1)} %, by a line through {row['points']} "
         f"models: {percent(row['effective_robustness'], digits=1, sign=True)} points.{theirs} "
         f"{conclusion}"
@@ -234,7 +234,7 @@ def _off_line(row: Row, reference: str) -> str:
 
 
 def _excess(tables: Tables, blind: Sequence[Row]) -> Iterator[Sentence]:
-    """Yield, over seeds, what pruning costs beyond what a random set of the same size does."""
+    """Yield the cost of pruning, over seeds, beyond that of a random set of the same size."""
     for row in tables.get("similarity_evidence", ()):
         if _is_blind(row, blind):
             continue
@@ -286,8 +286,7 @@ def _span(rows: Sequence[Row]) -> str:
 
 
 def _other_encoders(tables: Tables, blind: Sequence[Row]) -> Iterator[Sentence]:
-    """Yield how far other encoders prune the same samples; encoders that tell nothing apart say
-    nothing."""
+    """Yield how far other encoders prune the same samples, without collapsed encoders."""
     collapsed = {(row["testset"], row["position"]) for row in blind}
     for row in tables.get("similarity_table5", ()):
         either = {(row["testset"], place) for place in (0, row["encoder_position"] + 1)}
@@ -305,11 +304,11 @@ def _agreement(row: Row) -> str:
         if low is None
         else "more than chance; 1 would be the same samples"
         if low > 0
-        else "chance may give as much, so what is pruned may depend on the encoder"
+        else "chance may give as much, so the pruned samples may depend on the encoder"
     )
     return (
-        f"{plain(row['testset_title'])}, {plain(row['encoders_title'])}: of {count(either)} "
-        f"samples that either encoder prunes both prune {count(row['by_both'])}, "
+        f"{plain(row['testset_title'])}, {plain(row['encoders_title'])}: both encoders prune "
+        f"{count(row['by_both'])} of the {count(either)} samples that either prunes, "
         f"{measured(row, 'jaccard', unit=' %')}; by chance it would be "
         f"{number(row['both_by_chance'], digits=1)}. Cohen's kappa is {kappa}: {conclusion}."
     )
@@ -319,9 +318,9 @@ def _gap_check(tables: Tables) -> Iterator[Sentence]:
     rows = tables.get("similarity_gap_check", ())
     if rows:
         above, images = (sum(row[name] for row in rows) for name in ("above", "images"))
-        good = "as it must be" if not above else "none may be: the pruning is not to be trusted"
+        good = "as required" if not above else "but none may: do not trust the pruning"
         yield Sentence(
-            f"Searched again after pruning, {count(above)} of {count(images)} test images have a "
+            f"In a new search after pruning, {count(above)} of {count(images)} test images have a "
             f"kept sample above their gap, {good}.",
             "similarity_gap_check",
         )

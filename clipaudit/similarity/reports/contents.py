@@ -14,7 +14,7 @@ from clipaudit.similarity.settings import Similarity
 
 
 def _similarities(run: Settings, corpora: Sequence[str]) -> SampleNumbers:
-    """Return how similar samples are to the nearest of each test set; without the audit, none."""
+    """Return each sample's similarity to the nearest of each test set; none without the audit."""
     audit = run.section(Similarity)
     if audit is None:
         return SampleNumbers({"similarities": []})

@@ -1,4 +1,4 @@
-"""What prunings cost over several seeds: the similarity audit's two tables of evidence."""
+"""Defines the similarity audit's two tables of evidence: the cost of pruning over seeds."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ Model = tuple[str, str]  # recipe, manifest
 
 
 def _measures(*rows: tuple[str, str, str, str, bool]) -> list[RelationRow]:
-    """Return the relation `measures`: the accuracy of an arm, or by how much it exceeds another."""
+    """Return the relation `measures`: an arm's accuracy, or its difference from another arm's."""
     names = ("measure", "title", "arm", "less", "is_beyond")
     return numbered(dict(zip(names, row, strict=True)) for row in rows)
 
@@ -50,13 +50,13 @@ def evidence_models(run: Settings, audit: Similarity) -> set[Model]:
 
 
 def evidence_of_pruning(run: Settings, audit: Similarity, evidence: Evidence) -> ReportTable:
-    """The effect of pruning over several seeds, against a random set of the same size."""
+    """Return the effect of pruning over several seeds, against a random set of the same size."""
     arms = _arms(run, audit, evidence)
     return _evidence(run, audit, arms, OF_PRUNING, reference=evidence.reference)
 
 
 def evidence_of_orders(run: Settings, audit: Similarity, evidence: Evidence) -> ReportTable:
-    """Near-, rand- and far-pruning by one size over several seeds."""
+    """Return the effects of near-, rand- and far-pruning by one size over several seeds."""
     return _evidence(run, audit, _order_arms(run, audit, evidence), OF_ORDERS, reference="")
 
 

@@ -1,15 +1,16 @@
-"""What the figures of the similarity audit are made from: their tables, and how these are drawn.
+"""Defines the figures of the similarity audit: their tables, and how these are drawn.
 
-One `ReportFigure` a figure of the paper, or a part of one where its panels show different tables:
-`similarity_fig3_left` beside `similarity_fig3`, `similarity_fig6_right` beside `similarity_fig6`.
-Models that are not trained are left out, and named in the caption; a figure of none is not there.
+There is one `ReportFigure` per figure of the paper, or per part of one if its panels show different
+tables: `similarity_fig3_left` and `similarity_fig3`, `similarity_fig6_right` and
+`similarity_fig6`. The caption names models that are not trained; a figure without models is left
+out.
 
-Figure 3 (left) is of the set that prunings start from, LAION-200M, and of a model trained on it.
-Figures 6, 11 and 12 (right) are of the whole large set, LAION-400M, and of `large_model`, or of a
-model trained on that set. Differences: the paper's Figure 3 (left) is of LAION-200M in its text and
-of LAION-400M in its caption; here it follows the text. A bin takes its lower edge
-and not its upper one, the last one all that is 1 or more. Histograms have bins of 0.01, accuracies
-the paper's of 0.05. The gaps of Figure 14 are those to the small set, as for Table 6.
+Figure 3 (left) shows the set that prunings start from, LAION-200M, and a model trained on it.
+Figures 6, 11 and 12 (right) show the whole large set, LAION-400M, and `large_model`, or a model
+trained on that set. Differences: the paper's Figure 3 (left) shows LAION-200M in its text and
+LAION-400M in its caption; here it follows the text. A bin includes its lower edge and not its upper
+one; the last one includes everything from 1 on. Histograms have bins of 0.01, accuracies the
+paper's of 0.05. The gaps of Figure 14 are those to the small set, as for Table 6.
 """
 
 from collections.abc import Sequence
@@ -48,7 +49,7 @@ from clipaudit.similarity.settings import Pair, Similarity
 from clipaudit.steps import paths
 
 ACCURACY_BINS = 20  # per unit of similarity: bins of 0.05, the paper's
-HISTOGRAM_BINS = 100  # finer: nothing but a count is asked of a bin
+HISTOGRAM_BINS = 100  # finer: a bin only needs a count
 
 _NEAREST = "similarity to the nearest image"
 
@@ -56,7 +57,7 @@ _NEAREST = "similarity to the nearest image"
 def similarity_figures(run: Settings) -> dict[str, ReportFigure]:
     """Return the figures of the audit that the settings ask for, by name, in the paper's order.
 
-    Raise ConfigError where a pair of sets would get the name of another figure.
+    Raise ConfigError if a pair of sets would get the name of another figure.
     """
     audit = run.section(Similarity)
     if audit is None:
@@ -90,16 +91,16 @@ def similarity_figures(run: Settings) -> dict[str, ReportFigure]:
         for figure, made in _pair(run, audit, name, pair).items():
             if figure in found:
                 raise ConfigError(
-                    f"similarity.pairs.{name}: its figure would be similarity_{figure}, of which "
-                    "there is one already; give the pair another name"
+                    f"similarity.pairs.{name}: its figure would be similarity_{figure}, which "
+                    "already exists; give the pair another name"
                 )
             found[figure] = made
     for place, name in enumerate(audit.other_encoders):
         figure = f"fig13_{name}" if place else "fig13"
         if figure in found:
             raise ConfigError(
-                f"similarity.other_encoders: the figure of {name} would be similarity_{figure}, of "
-                "which there is one already; give the encoder or the pair another name"
+                f"similarity.other_encoders: the figure of {name} would be similarity_{figure}, "
+                "which already exists; give the encoder or the pair another name"
             )
         found[figure] = _encoders(run, audit, name)
     if audit.small is not None:
@@ -114,7 +115,7 @@ def similarity_figures(run: Settings) -> dict[str, ReportFigure]:
 
 
 def _with_notes(run: Settings, audit: Similarity, figure: ReportFigure) -> ReportFigure:
-    """Say below a figure of accuracies of which seed they are, and which pictures are missing."""
+    """Add notes to a figure of accuracies: which seed it shows, and which images are missing."""
     shows = "predictions" in figure.table.inputs
     notes = [*of_first_seed(audit), *left_out(run)] if shows else []
     return replace(figure, caption=" ".join([figure.caption, *notes]))
@@ -124,7 +125,7 @@ def _with_notes(run: Settings, audit: Similarity, figure: ReportFigure) -> Repor
 
 
 def _histograms(run: Settings, audit: Similarity, test_sets: Sequence[str]) -> ReportFigure:
-    """Figures 4 and 6: the similarity of test images to the train sets."""
+    """Return Figure 4 or 6: the similarity of test images to the train sets."""
     corpora = train_sets(audit)
     titles = [run.title(corpus) for corpus in corpora]
     return _two_histograms(
@@ -139,7 +140,7 @@ def _histograms(run: Settings, audit: Similarity, test_sets: Sequence[str]) -> R
 
 
 def _encoders(run: Settings, audit: Similarity, other: str) -> ReportFigure:
-    """Figure 13: the similarity of test images to the small set under two encoders."""
+    """Return Figure 13: the similarity of test images to the small set under two encoders."""
     titles = [encoder_title(run, name) for name in (audit.encoder, other)]
     return _two_histograms(
         run,
@@ -177,7 +178,7 @@ def _two_histograms(
 
 
 def _of_web(run: Settings, audit: Similarity, test_sets: Sequence[str]) -> ReportFigure | None:
-    """Figure 3 (left): a model of the set that prunings start from, by similarity to that set."""
+    """Return Figure 3 (left): a model of the set that prunings start from, by similarity to it."""
     assert audit.recipe is not None, "figures of accuracies are left out without a recipe"
     model, title = (audit.recipe, web(audit)), web_title(run, audit)
     who = f"a model trained on {title}"
@@ -187,7 +188,7 @@ def _of_web(run: Settings, audit: Similarity, test_sets: Sequence[str]) -> Repor
 def _of_whole(
     run: Settings, audit: Similarity, test_sets: Sequence[str], neighbors: str
 ) -> ReportFigure | None:
-    """Figures 6, 11, 12 (right): a model of the whole large set, by similarity to that set."""
+    """Return Figure 6, 11 or 12 (right): a model of the whole large set, by similarity to it."""
     title = run.title(audit.large)
     if audit.large_model is not None:
         model = (paths.PRETRAINED, audit.large_model)
@@ -224,8 +225,8 @@ def _correlations(
         "correlations",
         f"Zero-shot accuracy of {who}, by the similarity of test images to "
         f"their nearest image in {title}: in bins of {1 / ACCURACY_BINS} with exact 95 % "
-        "intervals, and as a logistic curve through all single images. \N{GREEK SMALL LETTER RHO} "
-        "is Spearman's rank correlation of similarity and right answer over single images.",
+        "intervals, and as a logistic curve fitted to all images. \N{GREEK SMALL LETTER RHO} "
+        "is Spearman's rank correlation of similarity and correctness over images.",
         {"x_label": f"{_NEAREST} of {title}", "empty": "no images"},
         f"Accuracy on {listed([run.title(name) for name in test_sets])} by similarity to {title}",
     )
@@ -234,7 +235,7 @@ def _correlations(
 def _pair(
     run: Settings, audit: Similarity, name: str, pair: Pair
 ) -> dict[str, ReportFigure | None]:
-    """Figures 11 and 12: another small set and test set compared with the large set."""
+    """Return Figure 11 or 12: another small set and test set compared with the large set."""
     search = f"pair-{name}"
     in_large = paths.kept_neighbors(audit.encoder, search, audit.large)
     test, large, small = run.title(pair.test), run.title(audit.large), run.title(pair.small)
@@ -254,7 +255,7 @@ def _pair(
 
 
 def _normalized(run: Settings, audit: Similarity) -> ReportFigure:
-    """Figure 14: how near train samples lie to the similarity gap."""
+    """Return Figure 14: how near train samples are to the similarity gap."""
     large, small = f"{web_title(run, audit)}, pruned", run.title(small_of(audit))
     parameters = {
         "large": audit.large,

@@ -1,7 +1,7 @@
-"""Which galleries the similarity audit has, and what they are made from.
+"""Defines the galleries of the similarity audit and their inputs.
 
-The paper's Figures 1, 2 (its Section 3) and 15 to 26 (Appendix G). Figures 15 to 20 are one here a
-test set, `similarity_fig15_<test set>`; 21 to 26 are `similarity_fig21_<test set>`.
+They are the paper's Figures 1, 2 (its Section 3) and 15 to 26 (Appendix G). Figures 15 to 20 become
+one per test set, `similarity_fig15_<test set>`; 21 to 26 become `similarity_fig21_<test set>`.
 """
 
 from collections.abc import Sequence
@@ -21,8 +21,8 @@ from clipaudit.similarity.reports.neighbors import (
 from clipaudit.similarity.settings import Similarity
 from clipaudit.steps import paths
 
-OVERVIEW_QUERIES = 2  # Figure 1: pictures of each of its test sets
-LADDER = 8  # test pictures of Figure 2
+OVERVIEW_QUERIES = 2  # Figure 1: images of each of its test sets
+LADDER = 8  # test images of Figure 2
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def similarity_galleries(run: Settings) -> dict[str, Gallery]:
 
 
 def _before(run: Settings, audit: Similarity, names: Sequence[str], queries: int) -> Gallery:
-    """Figures 1 and 15 to 20: random test images, in both train sets."""
+    """Return Figure 1, or one of 15 to 20: random test images, in both train sets."""
     sets = [_whole(run, audit, corpus) for corpus in train_sets(audit)]
     caption = f"{_nearest(run, names, sets)} {_ORDER}"
     tests = _listed([run.title(name) for name in names])
@@ -58,7 +58,7 @@ def _before(run: Settings, audit: Similarity, names: Sequence[str], queries: int
 
 
 def _ladder(run: Settings, audit: Similarity) -> Gallery:
-    """Figure 2: what a similarity looks like, from the lowest to the highest."""
+    """Return Figure 2: pairs of images from the lowest to the highest similarity."""
     name = audit.near_far.queries[0] if audit.near_far else audit.test_sets[0]
     large = _whole(run, audit, audit.large)
     caption = (
@@ -70,7 +70,7 @@ def _ladder(run: Settings, audit: Similarity) -> Gallery:
 
 
 def _after(run: Settings, audit: Similarity, name: str, queries: int) -> Gallery:
-    """Figures 21 to 26: what pruning to the gap takes away."""
+    """Return one of Figures 21 to 26: what pruning to the gap removes."""
     pruning = f"{name}-pruned"
     small = _whole(run, audit, small_of(audit))
     web = SearchedShown(web_title(run, audit), audit.large, neighbors_in_web(audit))
@@ -79,7 +79,7 @@ def _after(run: Settings, audit: Similarity, name: str, queries: int) -> Gallery
     )
     sets = [small, web, kept]
     caption = (
-        f"{_nearest(run, [name], sets)} They are drawn among the test images that are more similar "
+        f"{_nearest(run, [name], sets)} They are drawn from the test images that are more similar "
         f"to {web.title} than to {small.title}; {pruning} is {web.title} pruned to the gaps of "
         f"{run.title(name)}. {_ORDER}"
     )

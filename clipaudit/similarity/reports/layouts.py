@@ -1,4 +1,4 @@
-"""How the tables of the similarity audit look in print: headings, captions, lines."""
+"""Lays out the tables of the similarity audit: headings, captions, lines."""
 
 from collections.abc import Mapping
 
@@ -40,7 +40,7 @@ def _measure_interval(row: Row) -> str:
 
 
 def _line_note(row: Row) -> str:
-    """Say how many models a robustness line goes through, where there is one."""
+    """Return how many models a robustness line goes through, if there is one."""
     if row["is_reference"]:
         return " (reference)"
     models = "1 model" if row["points"] == 1 else f"{row['points']} models"
@@ -79,13 +79,13 @@ _CHANGE = (
     ),
 )
 
-_GRID_NOTE = " Not trained: this run's settings ask for no such model."
+_GRID_NOTE = " Not trained: this run's settings do not request this model."
 
 _ACCURACY_NOTE = (
-    "\N{LEFT SINGLE QUOTATION MARK}X-pruned\N{RIGHT SINGLE QUOTATION MARK} lacks every sample that "
-    "is more similar to some test image of X than the whole small set is; its size is given as the "
-    "number of samples removed. Intervals are exact for accuracies and a bootstrap over the test "
-    "images, paired with the unpruned data set, for relative changes." + _GRID_NOTE
+    "\N{LEFT SINGLE QUOTATION MARK}X-pruned\N{RIGHT SINGLE QUOTATION MARK} omits samples that are "
+    "closer to some test image of X than any sample of the small set; its size is the number of "
+    "samples removed. Intervals are exact for accuracies. For relative changes, they are a "
+    "bootstrap over the test images, paired with the unpruned data set." + _GRID_NOTE
 )
 
 
@@ -104,7 +104,7 @@ def _accuracies(title: str, caption: str, lines: tuple[Line, ...]) -> Layout:
 
 
 def _over_seeds(title: str, caption: str) -> Layout:
-    """Return a table of what was measured over seeds, a row for each test set."""
+    """Return a table of measures over seeds, a row for each test set."""
     lines = (
         Line("", _measure, cell(count, "images")),
         Line("95 % interval", _measure_interval),
@@ -117,9 +117,9 @@ def _over_seeds(title: str, caption: str) -> Layout:
 LAYOUTS: Mapping[str, Layout | Listing] = {
     "similarity_deduplication": Listing(
         title="Samples that deduplication keeps, by threshold",
-        caption="Samples of the large set that deduplication keeps, by its threshold: a sample "
-        "leaves where its similarity to what it repeats is above. Samples that were not embedded "
-        "are not among these.",
+        caption="Samples of the large set that deduplication keeps, by its threshold: a sample is "
+        "removed if its similarity to the sample that it repeats is above. Samples that were not "
+        "embedded are not counted.",
         corner="Threshold",
         name=lambda row: f"{row['threshold']:g}{', chosen' if row['is_chosen'] else ''}",
         fields={
@@ -130,12 +130,12 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         },
     ),
     "similarity_encoders": Listing(
-        title="Whether the encoders tell images apart",
-        caption="Whether the encoders tell the images of the test sets apart: cosine similarities "
+        title="Whether the encoders distinguish images",
+        caption="Whether the encoders distinguish the images of the test sets: cosine similarities "
         "of random pairs of test images, of each image and the most similar other one, and of two "
-        "images of one class, and the effective rank of the embeddings. An encoder tells nothing "
-        "apart where half of the random pairs are at 0.99 or above, or the effective rank is "
-        "below 2.",
+        "images of one class, and the effective rank of the embeddings. An encoder does not "
+        "distinguish images if half of the random pairs are at 0.99 or above, or the effective "
+        "rank is below 2.",
         corner="Encoder",
         name=lambda row: row["encoder_title"],
         fields={
@@ -147,21 +147,21 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
             "One class, mean": cell(number, "same_class_mean", missing=MISSING, digits=4),
             "Effective rank": lambda row: number(row["effective_rank"], digits=1) or MISSING,
             "Dimension": cell(count, "dimension", missing=MISSING),
-            "Tells apart": lambda row: "no" if row["collapsed"] else "yes",
+            "Distinguishes": lambda row: "no" if row["collapsed"] else "yes",
         },
     ),
     "similarity_evidence": _over_seeds(
         "Accuracy lost by pruning to a test set, over seeds",
-        "What pruning to the gap of one test set costs: mean top-1 accuracy (%) over seeds "
+        "The cost of pruning to the gap of one test set: mean top-1 accuracy (%) over seeds "
         "of models trained on the pruned set and on a random set of the same size, and their "
-        "difference, also less the difference on the reference test set. 95 % intervals over "
+        "difference, also minus the difference on the reference test set. 95 % intervals over "
         "seeds and images.",
     ),
     "similarity_evidence_orders": _over_seeds(
         "Accuracy lost by near-, random and far-pruning, over seeds",
-        "What near-, rand- and far-pruning by the same number of samples cost: mean top-1 "
-        "accuracy (%) over seeds, near and far being by similarity to one test set, and the "
-        "differences, taken seed by seed. 95 % intervals over seeds and images.",
+        "The cost of near-, rand- and far-pruning by the same number of samples: mean top-1 "
+        "accuracy (%) over seeds, and the differences, taken seed by seed. Near and far are by "
+        "similarity to one test set. 95 % intervals over seeds and images.",
     ),
     "similarity_gap_check": Listing(
         title="Kept samples nearer than the gap: none may be",
@@ -182,10 +182,10 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         title="Accuracy beyond what the reference test set predicts",
         caption="Effective robustness: accuracy (top-1, %), the accuracy expected of a model "
         "trained on the small set alone that is as accurate on the reference test set, and the "
-        "difference in percentage points. What to expect is read off a line through such models, "
-        "counted in parentheses, fitted to logits of accuracies; those with an accuracy of 0 or 1 "
-        "are left out. Models of sets that were pruned towards a test set are not on the line, "
-        "unless `similarity.robustness.models` names them.",
+        "difference in percentage points. The expected accuracy comes from a line through such "
+        "models, counted in parentheses, fitted to logits of accuracies; models with an accuracy "
+        "of 0 or 1 are left out. Models of sets that were pruned towards a test set are not on the "
+        "line, unless `similarity.robustness.models` names them.",
         corner="Dataset",
         row="dataset",
         column="testset",
@@ -208,8 +208,8 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         title="Test images with a near duplicate in the training data",
         caption="Test images with a near duplicate in the train sets: an image at a distance "
         "(1 \N{MINUS SIGN} cosine similarity) below the threshold, 0.05 in the paper. "
-        "Shares have exact 95 % intervals. Nothing is counted where the encoder does not tell "
-        "images apart, or half of the random pairs of test images are nearer than the threshold.",
+        "Shares have exact 95 % intervals. Nothing is counted if the encoder does not distinguish "
+        "images, or if half of the random pairs of test images are nearer than the threshold.",
         corner="Test set",
         lead="Images",
         row="testset_title",
@@ -230,28 +230,27 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         "Accuracy of models trained on core sets of equal size",
         "Zero-shot accuracy (top-1, %) of models trained on core sets of equal size. "
         "\N{LEFT SINGLE QUOTATION MARK}X-far-pruned\N{RIGHT SINGLE QUOTATION MARK} keeps the "
-        "samples most similar to the test images of X, "
-        "\N{LEFT SINGLE QUOTATION MARK}all\N{RIGHT SINGLE QUOTATION MARK} being all test sets at "
-        "once; SemDeDup keeps as many by deduplication alone. The average is over test sets; "
+        "samples most similar to the test images of X; "
+        "\N{LEFT SINGLE QUOTATION MARK}all\N{RIGHT SINGLE QUOTATION MARK} means all test sets "
+        "together. SemDeDup keeps as many by deduplication alone. The average is over test sets; "
         "intervals are exact." + _GRID_NOTE,
         _ACCURACY,
     ),
     "similarity_table4": _accuracies(
         "Accuracy when the most similar training images are removed",
-        "Corrected zero-shot accuracy (top-1, %), the small set not added. Classifiers "
-        "trained on labels, where there are some, come last, on the test sets that have their "
-        "classes. " + _ACCURACY_NOTE,
+        "Corrected zero-shot accuracy (top-1, %), the small set not added. Classifiers trained on "
+        "labels, if any, come last, on the test sets that have their classes. " + _ACCURACY_NOTE,
         (*_ACCURACY, *_CHANGE),
     ),
     "similarity_table5": Layout(
         title="Whether other encoders agree with this one",
-        caption="Agreement of other encoders with the encoder of this run. First Spearman's rank "
+        caption="Agreement of other encoders with the encoder of this run. First, Spearman's rank "
         "correlation, over the images of each test set, between their similarities to their "
-        "nearest image in the small set under two encoders, in the paper ViT-B/16+ and ViT-L/14. "
-        "Then the samples of the large set that the encoders prune to the gaps of the test set, of "
-        "those that both embed. Jaccard: the share that both prune of what either prunes, with an "
-        "exact 95 % interval. Kappa: Cohen's, 1 for equal decisions, 0 for the agreement that "
-        "chance gives when each encoder prunes as many; its interval is a bootstrap over samples.",
+        "nearest image in the small set under two encoders (in the paper, ViT-B/16+ and ViT-L/14). "
+        "Then, among samples of the large set that both encoders embed, those that they prune to "
+        "the gaps of the test set. Jaccard: the share that both prune of those that either prunes, "
+        "with an exact 95 % interval. Kappa: Cohen's, 1 for equal decisions, 0 for chance "
+        "agreement of encoders that prune as many; its interval is a bootstrap over samples.",
         corner="Test set",
         lead="Images",
         row="testset_title",
@@ -275,8 +274,8 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
     "similarity_table6": Layout(
         title="Training samples near the similarity gap",
         caption="Train samples near the similarity gap: those whose normalized similarity exceeds "
-        "the threshold, 0.9 in the paper. The large set is the one pruned to each test set, the "
-        "small set is whole. The paper's App. F can be read in three ways: (1) as here, the "
+        "the threshold, 0.9 in the paper. The large set is pruned to each test set, the small set "
+        "is whole. The paper's App. F can be read in three ways: (1) as here, the "
         "similarity to the most similar test image, divided by that image's gap to the small set "
         "(Sec. 4.4); (2) the largest such ratio over all test images; (3) as (1), with the gap to "
         "the large set before pruning, as App. F says. The three give "
@@ -295,8 +294,8 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
     ),
     "similarity_table7": Layout(
         title="Test images whose nearest training image is in the large set",
-        caption="Test images (%) whose nearest train image lies in the large set rather than in "
-        "the small one, strictly. Intervals are exact.",
+        caption="Test images (%) whose nearest train image is strictly in the large set rather "
+        "than in the small one. Intervals are exact.",
         corner="Test set",
         lead="Images",
         row="testset_title",

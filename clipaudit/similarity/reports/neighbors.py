@@ -1,6 +1,6 @@
-"""What the similarity audit's tables of neighbours and of pruned samples are made from.
+"""Defines the similarity audit's tables of neighbours and of pruned samples.
 
-Tables 2, 5, 6 and 7, what deduplication keeps, and the check that gap pruning kept its promise.
+These are Tables 2, 5, 6 and 7, what deduplication keeps, and the check of gap pruning.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ from clipaudit.steps import paths
 
 
 def near_duplicates(run: Settings, audit: Similarity) -> ReportTable:
-    """Table 2: test images with a near duplicate in either train set."""
+    """Return Table 2: test images with a near duplicate in either train set."""
     return ReportTable(
         sql="similarity_table2",
         inputs={
@@ -43,15 +43,15 @@ def near_duplicates(run: Settings, audit: Similarity) -> ReportTable:
 
 
 def _threshold(run: Settings, audit: Similarity) -> str:
-    """Say where the threshold of near duplicates comes from."""
+    """Return the note on the source of the threshold of near duplicates."""
     if audit.given_distance is not None:
         return f"The threshold, {audit.given_distance:g}, is from this run's settings."
     title = encoder_title(run, audit.encoder)
-    return f"The threshold is the one that the calibration of {title} chose in this run."
+    return f"The calibration of {title} chose the threshold in this run."
 
 
 def encoders(run: Settings, audit: Similarity) -> ReportTable:
-    """Whether the encoders tell the images of the test sets apart."""
+    """Return the table of whether the encoders distinguish the images of the test sets."""
     names = [audit.encoder, *audit.other_encoders]
     return ReportTable(
         sql="similarity_encoders",
@@ -68,7 +68,7 @@ def encoders(run: Settings, audit: Similarity) -> ReportTable:
 
 
 def other_encoders(run: Settings, audit: Similarity) -> ReportTable:
-    """Table 5: similarity to the small set, and what is pruned, by each other encoder."""
+    """Return Table 5: similarity to the small set, and pruned samples, by each other encoder."""
     names, first = [audit.encoder, *audit.other_encoders], encoder_title(run, audit.encoder)
     pruning = names if audit.compare_prunings else []
     base_members = members(run, web(audit)) if pruning else []
@@ -92,7 +92,7 @@ def other_encoders(run: Settings, audit: Similarity) -> ReportTable:
 
 
 def near_gap(run: Settings, audit: Similarity) -> ReportTable:
-    """Table 6: train samples just outside the gap, in the pruned large set and in the small one."""
+    """Return Table 6: train samples just outside the gap, in the pruned large and the small set."""
     titles = {**_corpora(run, audit), "large_title": web_title(run, audit)}
     return around_gap(run, audit, "similarity_table6", {**titles, "near_gap": audit.near_gap})
 
@@ -124,7 +124,7 @@ def around_gap(
 
 
 def nearer(run: Settings, audit: Similarity) -> ReportTable:
-    """Table 7: test images whose nearest neighbour is in the large set, not in the small one."""
+    """Return Table 7: test images whose nearest neighbour is in the large, not the small set."""
     whole = {"corpus": audit.large, "title": run.title(audit.large), "search": ALL}
     train_sets, searched = [whole], []
     start = base(audit)
@@ -144,7 +144,7 @@ def nearer(run: Settings, audit: Similarity) -> ReportTable:
 
 
 def deduplication(run: Settings, audit: Similarity, settings: Deduplication) -> ReportTable:
-    """How many samples deduplication keeps, at the chosen threshold and at others."""
+    """Return how many samples deduplication keeps, at the chosen threshold and at others."""
     thresholds = sorted({settings.threshold, *settings.sweep})
     return ReportTable(
         sql="similarity_deduplication",
@@ -159,7 +159,7 @@ def deduplication(run: Settings, audit: Similarity, settings: Deduplication) -> 
 
 
 def gap_check(run: Settings, audit: Similarity) -> ReportTable:
-    """Whether gap pruning kept its promise: no kept sample is nearer than the gap."""
+    """Return the check of gap pruning: no kept sample may be nearer than the gap."""
     prunings = [name.partition(".")[2] for name in large_prunings(audit).gaps]
     searches = kept_searches(audit)
     return ReportTable(
@@ -186,7 +186,7 @@ def _encoder_checks(audit: Similarity, encoder: str) -> list[str]:
 
 
 def calibrated(audit: Similarity) -> list[str]:
-    """Return what the calibration of the encoder chose; nothing where a distance is given."""
+    """Return what the calibration of the encoder chose; nothing if a distance is given."""
     return [] if audit.given_distance is not None else [paths.calibration_thresholds(audit.encoder)]
 
 
@@ -201,7 +201,7 @@ def neighbors_in_web(audit: Similarity) -> str:
 
 
 def web_title(run: Settings, audit: Similarity) -> str:
-    """Return what tables call the set that prunings start from."""
+    """Return the title in tables of the set that prunings start from."""
     title, start = run.title(audit.large), base(audit)
     if start == ALL:
         return title
@@ -216,7 +216,7 @@ def train_sets(audit: Similarity) -> list[str]:
 
 
 def small_of(audit: Similarity) -> str:
-    """Return the small corpus of an audit that asks for what needs one."""
+    """Return the small corpus of an audit that needs one."""
     assert audit.small is not None, "what compares with the small set is left out without one"
     return audit.small
 

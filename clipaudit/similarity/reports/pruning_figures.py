@@ -1,10 +1,10 @@
-"""Accuracy by the size of the train set: Figures 3 (centre, right) and 7 to 10 of the paper.
+"""Defines the figures of accuracy by train set size: 3 (centre, right) and 7 to 10 of the paper.
 
-And the dose response, which the paper lacks: accuracy by the margin of gap pruning.
+It adds the dose response, which the paper lacks: accuracy by the margin of gap pruning.
 
 Each is drawn from a table of `similarity_curves.sql`, over a list of points: which model in which
-series of which panel. Captions name the models that are not trained; without any of a pruned set
-there is no figure.
+series of which panel. Captions name the models that are not trained; a figure without any model of
+a pruned set is left out.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,11 +38,11 @@ class _Family:
     title: str
     recipe: str
     baseline: str  # the manifest that the prunings start from
-    sizes: Sequence[str]  # as their names have them
+    sizes: Sequence[str]  # as in their names
 
 
 def curves_of_queries(run: Settings, audit: Similarity, near_far: NearFar) -> ReportFigure | None:
-    """Figure 3 (centre, right): each query's accuracy on the sets pruned by similarity to it."""
+    """Return Figure 3 (centre, right): each query's accuracy on sets pruned by similarity to it."""
     family = _clip(run, audit, near_far)
     points = [
         point
@@ -53,8 +53,8 @@ def curves_of_queries(run: Settings, audit: Similarity, near_far: NearFar) -> Re
         run,
         points,
         "Zero-shot accuracy of CLIP models by the size of their training set: "
-        f"{web_title(run, audit)}, less the images most similar to the test set (near-pruned), "
-        "less the least similar ones (far-pruned), less random ones. Exact 95 % intervals.",
+        f"{web_title(run, audit)} without the images most similar to the test set (near-pruned), "
+        "the least similar ones (far-pruned), or random ones. Exact 95 % intervals.",
         {"x": "size", "y": "accuracy"},
         "Accuracy when the nearest, the farthest or random training images are removed",
     )
@@ -63,9 +63,9 @@ def curves_of_queries(run: Settings, audit: Similarity, near_far: NearFar) -> Re
 def curves_of_sets(
     run: Settings, audit: Similarity, near_far: NearFar, test_sets: Sequence[str], where: str
 ) -> ReportFigure | None:
-    """Figures 7 and 8: the accuracy on other test sets than those that were pruned to.
+    """Return Figure 7 or 8: the accuracy on test sets that were not pruned to.
 
-    `where` is what the title calls the test sets.
+    `where` names the test sets in the title.
     """
     family = _clip(run, audit, near_far)
     groups = [
@@ -83,7 +83,7 @@ def curves_of_sets(
         points,
         "Zero-shot accuracy of CLIP models by the number of samples removed from "
         f"{web_title(run, audit)}: the images most similar to {queries} (near-pruned), the least "
-        "similar ones (far-pruned), random ones. Exact 95 % intervals.",
+        "similar ones (far-pruned), or random ones. Exact 95 % intervals.",
         {"x": "removed", "y": "accuracy"},
         f"Accuracy on {where} when images near {queries} are removed",
     )
@@ -92,7 +92,7 @@ def curves_of_sets(
 def curves_beside(
     run: Settings, audit: Similarity, near_far: NearFar, supervised: Supervised, y: str
 ) -> ReportFigure | None:
-    """Figures 9 and 10: CLIP beside classifiers trained on prunings of the small set."""
+    """Return Figure 9 or 10: CLIP and classifiers trained on prunings of the small set."""
     clip = _clip(run, audit, near_far)
     small = run.title(small_of(audit))
     sizes = list(map(size_label, supervised.removed))
@@ -106,7 +106,7 @@ def curves_beside(
         "accuracy": ("Accuracy", "Exact 95 % intervals."),
         "relative_change": (
             "Change of accuracy, relative to the unpruned model,",
-            "Intervals of 95 % by a bootstrap over the test images, paired.",
+            "95 % intervals by a paired bootstrap over the test images.",
         ),
     }[y]
     return _curves(
@@ -120,7 +120,7 @@ def curves_beside(
 
 
 def dose_response(run: Settings, audit: Similarity, dose: DoseResponse) -> ReportFigure | None:
-    """Accuracy by the number of samples removed: pruned to shifted gaps, and at random."""
+    """Return accuracy by the number of samples removed: to shifted gaps, and at random."""
     manifests, first = dose_manifests(audit), run.title(dose.test_set)
     shown = once([dose.test_set, *audit.test_sets])
     arms = {
@@ -139,19 +139,19 @@ def dose_response(run: Settings, audit: Similarity, dose: DoseResponse) -> Repor
         run,
         points,
         f"Zero-shot accuracy by how many samples pruning to the gaps of {first} removes. Points, "
-        f"from the left: margins of {margins} added to each gap; beneath 0 more samples are "
-        "removed than by the gap itself. Each set has a random one of the same size as its "
-        "control. The other panels show the test sets that were not pruned towards. Exact 95 % "
-        "intervals over images.",
+        f"from the left: margins of {margins} added to each gap; margins below 0 remove more "
+        "samples than the gap itself. Each set has a random one of the same size as its control. "
+        "The other panels show test sets that the pruning did not target. Exact 95 % intervals "
+        "over images.",
         {"x": "removed", "y": "accuracy"},
-        f"Accuracy by how many samples near to {first} are removed",
+        f"Accuracy by how many samples near {first} are removed",
     )
 
 
 def _dose_point(
     run: Settings, audit: Similarity, panel: int, test_set: str, series: int, manifest: str
 ) -> dict[str, object]:
-    """Return a point of the dose response, without how its arm is named and drawn."""
+    """Return a point of the dose response, without the name and style of its arm."""
     assert audit.recipe is not None, "settings with `dose_response` have a recipe"
     return {
         "panel_position": panel,
@@ -184,7 +184,7 @@ def _panel(
 ) -> list[dict[str, object]]:
     """Return the points of one panel: three series for each group, a family and its query.
 
-    With `shared_rand` the groups differ in the query alone, which random pruning does not know.
+    With `shared_rand` the groups differ only in the query, which random pruning does not use.
     """
     orders = [
         (order, *group)
@@ -225,16 +225,16 @@ def _curves(
     options: Mapping[str, str],
     title: str,
 ) -> ReportFigure | None:
-    """Return the figure of these points; None where no model of a pruned set is trained.
+    """Return the figure of these points, or None if no model of a pruned set is trained.
 
-    A panel without such a model is left out, too.
+    A panel without such a model is also left out.
     """
     asked, missing = in_run(points, lambda row: str(row["manifest"]))
     varied = {point["panel_position"] for point in asked if point["manifest"] != point["baseline"]}
     shown = [point for point in asked if point["panel_position"] in varied]
     if not shown:
         return None
-    # the unpruned sets first, in the grid or not: what the others lack of them is a question
+    # the unpruned sets first, in the grid or not: the others are compared with them
     manifests = once(
         [*(str(point["baseline"]) for point in points), *(str(each["manifest"]) for each in shown)]
     )

@@ -1,4 +1,4 @@
-"""What the similarity audit knows of single samples: what is near them, and the gaps they cross."""
+"""Reports on single samples: their nearest neighbours, and the gaps they cross."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -32,7 +32,7 @@ def _queries(columns: Columns, run: Settings | None) -> dict[str, str]:
 
 
 def _nearest(columns: Columns, encoder: str) -> str:
-    """Return the nearest test sample of any set; what a corpus was asked goes before its draw."""
+    """Return a query for the nearest test sample of any set; a corpus goes before its draw."""
     if not encoder:
         found = "struct(testset varchar, away double, test_shard int, test_row int)"
         return nothing(found=found)
@@ -54,7 +54,7 @@ def _nearest(columns: Columns, encoder: str) -> str:
 
 
 def _crossed(columns: Columns, encoder: str) -> str:
-    """Return the gap that is crossed by most, of any set."""
+    """Return a query for the gap of any set that is crossed by most."""
     if not encoder:
         return nothing(
             found="struct(testset varchar, similarity double, gap double, away double, "
@@ -129,7 +129,7 @@ def _nearest_train(catalog: SampleCatalog, address: Address) -> list[Row]:
 
 
 def _predictions(catalog: SampleCatalog, address: Address) -> list[Row]:
-    """Return what the models of the run say a test sample is."""
+    """Return the predictions of the run's models for a test sample."""
     if not catalog.has("predictions", "recipe", "manifest", "testset"):
         return []
     return catalog.ask(
@@ -145,12 +145,12 @@ def _sentences(fate: Fate) -> Iterator[str]:
         most = max(crossed, key=lambda row: row["crossed"]["excess"])
         yield (
             f"Crosses the gap of {', '.join(row['testset'] for row in crossed)}; "
-            f"of {most['testset']} by {most['crossed']['excess']:.4f}."
+            f"that of {most['testset']} by {most['crossed']['excess']:.4f}."
         )
     if fate["nearest_train"]:
         near = max(fate["nearest_train"], key=lambda row: row["similarity"])
         yield (
-            f"A test image; nearest to it is {near['corpus']} {place(near)} "
+            f"A test image; its nearest neighbour is {near['corpus']} {place(near)} "
             f"at {near['similarity']:.4f} ({near['encoder']})."
         )
 
@@ -168,7 +168,7 @@ def _sections(fate: Fate) -> Iterator[Section]:
 
 
 def _beside(fate: Fate) -> Iterator[Beside]:
-    """Yield the test image whose gap is crossed by most, and the nearest; the reverse of a test."""
+    """Yield the test image whose gap is crossed by most, and the nearest; reversed for a test."""
     tests = fate["nearest_tests"]
     crossed = [{**row, **row["crossed"]} for row in tests if row["crossed"]]
     most = max(crossed, key=lambda row: row["excess"], default=None)

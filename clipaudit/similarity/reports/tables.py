@@ -43,7 +43,7 @@ def similarity_tables(run: Settings) -> dict[str, ReportTable]:
     for small_added in tables_of_accuracies(run, audit):
         name = "similarity_table1" if small_added else "similarity_table4"
         tables[name] = accuracies(run, audit, small_added=small_added)
-    notes = left_out(run)  # below accuracies: which of them are missing for want of pictures
+    notes = left_out(run)  # below accuracies: which of them are missing for lack of images
     return {
         name: replace(table, notes=[*table.notes, *notes])
         if "predictions" in table.inputs

@@ -12,12 +12,12 @@ select
     methods.position as method_position,
     calibration.method,
     methods.title as method_title,
-    calibration.copies, -- made
-    calibration.found, -- of these, whose original is a candidate; null: no threshold was chosen
+    calibration.copies, -- copies made
+    calibration.found, -- copies whose original is a candidate; null: no threshold was chosen
     calibration.found / calibration.copies as found_share,
     exact_interval(calibration.found, calibration.copies).low as found_share_low,
     exact_interval(calibration.found, calibration.copies).high as found_share_high,
-    calibration.verified, -- of those found, which pixels call copies
+    calibration.verified, -- found copies that pixels confirm
     calibration.verified / calibration.copies as verified_share,
     exact_interval(calibration.verified, calibration.copies).low as verified_share_low,
     exact_interval(calibration.verified, calibration.copies).high as verified_share_high,

@@ -1,4 +1,4 @@
--- The columns of views that may have nothing in them: without test sets nothing is searched for.
+-- The columns of views that may be empty: without test sets, nothing is searched for.
 create table copies (
     testset varchar,
     other_shard integer,

@@ -1,5 +1,5 @@
 -- The nearest pairs of a test image and a training image that copies it.
--- One row per pair: of each test set the first $shown, by kind, then agreement, then address.
+-- One row per pair: the first $shown of each test set, by kind, then agreement, then address.
 --
 -- testsets  position, testset, title
 -- copies    testset, other_shard, other_row, corpus, shard, row, kind, edits, method, distance,
@@ -37,9 +37,9 @@ select
     shard,
     row,
     kind,
-    edits, -- what was done to one of them, where it was found out
-    distance, -- of the hashes of the nearest two views, in bits of 256; null: not within the threshold
-    view, -- of the test image, whose hash was nearest
+    edits, -- edits made to one of them, where known
+    distance, -- differing bits, of 256, between the two nearest views' hashes; null: beyond the threshold
+    view, -- view of the test image whose hash was nearest
     similarity, -- by the encoder; null: no encoder proposed the pair
     encoder,
     method, -- how pixels were compared; null: digests decided
@@ -47,7 +47,7 @@ select
     covered_other as covered_test, -- share of the test image that the training image shows
     covered, -- share of the training image that the test image shows
     correlation, -- of the pixels, once they are aligned
-    inliers, -- matched features that agree on where the image lies; null: none were needed
+    inliers, -- matched features that fit the alignment; null: none were needed
 from ranked
 where place <= $shown
 order by position, place

@@ -12,7 +12,7 @@ select
     planted.candidates, -- of these, candidates with it
     planted.verified, -- of these, called copies
     planted.named, -- of these, identical, re-encoded or resized, as they were planted
-    planted.candidates_besides, -- candidate pairs that are no copies
+    planted.candidates_besides, -- candidate pairs that are not copies
     planted.verified_besides, -- of these, called copies
 from planted
 inner join searched_sets on searched_sets.testset = planted.searched

@@ -1,4 +1,4 @@
--- The made copies that are found and verified, as shares: what the figure of recall shows.
+-- The shares of made copies that are found and verified, for the recall figure.
 -- One row per (method, way to make a copy, series).
 --
 -- calibration  method, position, transformation, label, copies, found, verified

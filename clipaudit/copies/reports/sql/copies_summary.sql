@@ -62,7 +62,7 @@ select
     testsets.title as testset_title,
     coalesce(tests.images, 0) as images,
     coalesce(tests.flat, 0) as flat, -- images too flat for the hash, compared by thumbnails
-    coalesce(counted.with_copy, 0) as with_copy, -- test images of which a copy was found
+    coalesce(counted.with_copy, 0) as with_copy, -- test images with a copy
     coalesce(counted.with_copy, 0) / tests.images as share, -- of the test images
     exact_interval(coalesce(counted.with_copy, 0), tests.images).low as share_low,
     exact_interval(coalesce(counted.with_copy, 0), tests.images).high as share_high,
@@ -72,7 +72,7 @@ select
     coalesce(counted.edited, 0) as edited,
     coalesce(training.images, 0) as searched, -- training images
     $sampled as is_sampled, -- whether only a sample of the training images was searched
-    coalesce(of_training.training_images, 0) as training_images, -- that are copies
+    coalesce(of_training.training_images, 0) as training_images, -- training images that are copies
     coalesce(of_training.training_images, 0) / training.images as training_share,
     exact_interval(coalesce(of_training.training_images, 0), training.images).low
         as training_share_low,

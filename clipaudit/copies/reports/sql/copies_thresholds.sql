@@ -1,4 +1,4 @@
--- The threshold that each method searches with, and what it lets through.
+-- The threshold of each method, and what it lets through.
 -- One row per method, in the order of the view `methods`.
 --
 -- thresholds  method, threshold, negative_pairs, false_positives, per_million, per_million_high,
@@ -22,13 +22,13 @@ select
     methods.position,
     methods.method,
     methods.title as method_title,
-    coalesce(methods.given, chosen.threshold) as threshold, -- null: none keeps to the asked rate
+    coalesce(methods.given, chosen.threshold) as threshold, -- null: none keeps to the requested rate
     methods.given is not null as is_given, -- whether the settings name it
-    noted.negative_pairs, -- pairs of a made copy and an image that it is no copy of
+    noted.negative_pairs, -- pairs of a made copy and an image that it does not copy
     chosen.false_positives, -- of these, candidates at this threshold
-    chosen.verified_false_positives, -- of these, which pixels call copies
+    chosen.verified_false_positives, -- of these, those that pixels call copies
     chosen.per_million,
-    chosen.per_million_high, -- upper bound of 95 %
+    chosen.per_million_high, -- upper 95 % bound
     noted.asked_per_million,
     chosen.recall, -- share of the made copies whose original is a candidate
     noted.note, -- why no threshold was chosen, or what limits the choice

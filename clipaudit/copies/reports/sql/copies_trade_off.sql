@@ -1,4 +1,4 @@
--- What each candidate threshold finds of made copies, and which wrong pairs it lets through.
+-- The made copies that each candidate threshold finds, and the false pairs that it lets through.
 -- One row per (method, threshold), strictest first.
 --
 -- thresholds  method, threshold, negative_pairs, false_positives, per_million, per_million_high,

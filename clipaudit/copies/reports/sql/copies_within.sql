@@ -4,7 +4,7 @@
 -- images   corpus, shard, row
 -- groups   first_shard, first_row, size: one row per image of a group of repeats
 -- $train   the training corpus
--- $title   what tables call it
+-- $title   its title in tables
 with totals as (
     select count(*) as images from images where corpus = $train
 ),
@@ -20,7 +20,7 @@ grouped as (
 select
     0 as position,
     $title as corpus_title,
-    totals.images, -- that were searched
+    totals.images, -- images searched
     grouped.in_groups, -- images that are in a group of two or more
     grouped.groups,
     grouped.in_groups - grouped.groups as repeats, -- images beyond the first of each group

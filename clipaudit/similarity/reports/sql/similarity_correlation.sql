@@ -56,7 +56,7 @@ relations as (
 ),
 
 -- The product is rounded once, the same on every machine: a similarity within 2^-52 of an edge may
--- stand on its other side. Equal vectors have similarity 1, and stand with those just below it.
+-- fall on its other side. Equal vectors have similarity 1, and are binned with those just below it.
 binned as (
     select
         testset,

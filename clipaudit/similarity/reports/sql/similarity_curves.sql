@@ -7,9 +7,9 @@
 --
 -- points         panel_position, panel_title, series_position, series_title, pruning (near, far or
 --                rand), group_position, group_title, recipe, manifest, baseline, testset, in_grid.
---                A group is what series of equal `pruning` in one panel differ in
+--                Series of equal `pruning` in one panel differ in their group
 -- predictions    recipe, manifest, testset, shard, row, right_rank
--- members        manifest, corpus, pruning: a manifest is made of corpora, each pruned somehow
+-- members        manifest, corpus, pruning: a manifest is made of corpora, each with a pruning
 -- manifest_rows  corpus, pruning, kept
 with kept_rows as (
     select
@@ -123,7 +123,7 @@ select
     scores.correct / scores.images as accuracy,
     scores.accuracy_interval.low as accuracy_low,
     scores.accuracy_interval.high as accuracy_high,
-    -- of the baseline itself: no change, and nothing to be unsure of
+    -- the baseline itself has no change and no uncertainty
     case
         when points.manifest != points.baseline then changes.change
         when scores.correct > 0 then 0

@@ -1,8 +1,8 @@
 -- How many samples of the large corpus deduplication keeps, by its threshold.
--- One row per threshold, rising. Samples that were not embedded are not among these.
+-- One row per threshold, rising. Samples that were not embedded are not counted.
 --
--- duplicates   similarity: one row per embedded sample; it leaves at every threshold below its
---              similarity, and never where that is null
+-- duplicates   similarity: one row per embedded sample; it is removed at every threshold below its
+--              similarity, and never if that is null
 -- $thresholds  rising, each once
 -- $chosen      the threshold of the deduplicated set
 with reached as (
@@ -25,7 +25,7 @@ counts as (
         thresholds.place,
         any_value(thresholds.threshold) as threshold,
         coalesce(sum(reached.samples), 0)::bigint as samples,
-        -- a null similarity is above no threshold
+        -- a null similarity is not above any threshold
         coalesce(sum(reached.samples) filter (where reached.thresholds_below >= thresholds.place), 0)
             ::bigint as removed,
     from thresholds

@@ -1,4 +1,4 @@
--- The columns of views that may have nothing in them: a small grid trains few models.
+-- The columns of views that may be empty: a small grid trains few models.
 create table rows (position integer, dataset varchar, recipe varchar, manifest varchar);
 create table predictions (
     recipe varchar,

@@ -1,4 +1,4 @@
--- Whether the audit's encoders tell the images of its test sets apart.
+-- Whether the audit's encoders distinguish the images of its test sets.
 -- One row per (encoder, test set), in the order of the views `encoders` and `testsets`.
 --
 -- encoders        position, encoder, title
@@ -13,17 +13,17 @@ select
     testsets.testset,
     testsets.title as testset_title,
     encoder_checks.samples, -- images drawn at random, each once
-    encoder_checks.repeated, -- left out: the same image bytes as another one
-    encoder_checks.identical, -- other bytes than another one's, and the same embedding
+    encoder_checks.repeated, -- images left out: the same image bytes as another one
+    encoder_checks.identical, -- images with the embedding of another one of different bytes
     encoder_checks.dimension, -- of the embeddings
     encoder_checks.random_mean, -- mean cosine of two different images
-    encoder_checks.random_q50, -- half of the pairs are as similar, or more
-    encoder_checks.random_q99, -- of 1 % of the pairs
+    encoder_checks.random_q50, -- half of the pairs are at least this similar
+    encoder_checks.random_q99, -- 1 % of the pairs are at least this similar
     encoder_checks.nearest_mean, -- mean cosine of an image and the most similar other one
-    encoder_checks.nearest_q01, -- 99 % of images have one as similar
+    encoder_checks.nearest_q01, -- 99 % of images have another one at least this similar
     encoder_checks.same_class_mean, -- mean cosine of two images of one class; null: no labels
-    encoder_checks.effective_rank, -- exp of the entropy of the singular values, as shares
-    encoder_checks.collapsed, -- whether the encoder tells nothing apart
+    encoder_checks.effective_rank, -- exp of the entropy of the singular values' shares
+    encoder_checks.collapsed, -- whether the encoder fails to distinguish images
 from encoder_checks
 inner join encoders
     on encoders.encoder = encoder_checks.encoder

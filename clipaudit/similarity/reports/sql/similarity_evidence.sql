@@ -1,12 +1,12 @@
--- What prunings cost over seeds: accuracies of the models of several arms, and differences of two of
--- them, seed by seed.
+-- The cost of prunings over seeds: accuracies of the models of several arms, and differences of two
+-- of them, seed by seed.
 -- One row per (test set, measure), in the order of the views; values are means over the seeds and
--- bounds are 95 % intervals of these means, over seeds and images. Beyond itself the reference has
--- no difference, and no interval.
+-- bounds are 95 % intervals of these means, over seeds and images. The reference has no difference
+-- beyond itself, and no interval.
 --
 -- arms         recipe, manifest, arm: one of each for each recipe (seed)
 -- measures     position, measure, title, arm, less ("": none), is_beyond: the accuracy of an arm, or
---              by how much it exceeds that of another, perhaps beyond the reference test set
+--              its difference from another arm's, optionally beyond the reference test set
 -- testsets     position, testset, title
 -- predictions  recipe, manifest, testset, shard, row, right_rank
 -- $reference   the test set that differences are compared with; "": none
@@ -23,7 +23,7 @@ with judged as (
         on predictions.recipe = arms.recipe and predictions.manifest = arms.manifest
 ),
 
--- What one image adds to each measure under one seed.
+-- The contribution of one image to each measure under one seed.
 answers as (
     select
         measures.measure,
@@ -49,7 +49,7 @@ own_by_seed as (
     group by measure, recipe, testset
 ),
 
--- Less what the reference test set suffers under the same seed.
+-- Minus the effect on the reference test set under the same seed.
 by_seed as (
     select
         own.measure,

@@ -1,5 +1,5 @@
--- Whether gap pruning kept its promise: after it, no test image has a kept training image nearer
--- than its gap, its similarity to the small corpus.
+-- Checks gap pruning: after it, no test image may have a kept training image nearer than its gap,
+-- its similarity to the small corpus.
 -- One row per (pruning, test set that it looks at), in the order of the views.
 --
 -- searches        position, search, testset: a pruning, and a test set whose gaps it prunes to
@@ -30,7 +30,7 @@ kept as (
     where rank = 0
 ),
 
--- Without a small corpus there is no gap, and anything is nearer than none.
+-- Without a small corpus there is no gap, and every image counts as nearer.
 compared as (
     select
         coalesce(gaps.search, kept.search) as search,

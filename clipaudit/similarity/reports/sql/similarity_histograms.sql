@@ -4,7 +4,7 @@
 -- `series`, bins ascending; a series without images has one row, without a bin.
 --
 -- testsets          position, testset, title
--- series            position, series, title: 0 is what `first_neighbors` says, 1 `second_neighbors`
+-- series            position, series, title: 0 is `first_neighbors`, 1 `second_neighbors`
 -- first_neighbors   testset, test_shard, test_row, rank, similarity
 -- second_neighbors  the same columns
 -- $bins             bins per unit of similarity, 100 or less: bin i is [i/bins, (i+1)/bins)
@@ -25,7 +25,7 @@ with nearest as (
 ),
 
 -- The product is rounded once, the same on every machine: a similarity within 2^-52 of an edge may
--- stand on its other side. Equal vectors have similarity 1, and stand with those just below it.
+-- fall on its other side. Equal vectors have similarity 1, and are binned with those just below it.
 binned as (
     select
         position,

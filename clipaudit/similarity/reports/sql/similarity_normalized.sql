@@ -1,16 +1,16 @@
--- How near training samples lie to the similarity gap: Figure 14 of the similarity paper.
+-- How near training samples are to the similarity gap: Figure 14 of the similarity paper.
 -- One row per (test set, corpus, bin that holds a sample), in the order of the view `testsets`, the
 -- large corpus, pruned to the test set's gap, before the small one, which is whole; bins ascending.
 -- A corpus without samples has one row, without a bin.
 --
 -- testsets       position, testset, title
 -- pruned         testset, manifest: the one pruned to this test set alone; a row per test set
--- members        manifest, corpus, pruning: a manifest is made of corpora, each pruned somehow
+-- members        manifest, corpus, pruning: a manifest is made of corpora, each with a pruning
 -- manifest_rows  corpus, pruning, shard, row, kept
 -- similarities   corpus, testset, shard, row, similarity, test_shard, test_row
 -- neighbors      testset, test_shard, test_row, rank, similarity: of the small corpus, the gaps
 -- $small, $large              corpora, as the views name them
--- $small_title, $large_title  what people call the small corpus and the pruned large one
+-- $small_title, $large_title  titles of the small corpus and of the pruned large one
 -- $bins                       bins per unit of normalized similarity
 with series as (
     select 0 as position, 'pruned' as series, $large as corpus, $large_title as title
@@ -28,9 +28,9 @@ gaps as (
     where rank = 0
 ),
 
--- A sample's similarity to its most similar test image, relative to that image's gap. Relative to
--- a gap of 0 or less, or to none, it has no meaning: no bin, and counted. A sample on the gap, at
--- 1, stands in the last bin below 1; no sample of either corpus lies beyond.
+-- A sample's similarity to its most similar test image, relative to that image's gap. Without a
+-- gap, or with one of 0 or less, it has no meaning: such samples have no bin, and are counted. A
+-- sample on the gap, at 1, is in the last bin below 1; no sample of either corpus is beyond.
 normalized as (
     select
         similarities.corpus = $large as is_large,
@@ -64,8 +64,8 @@ prunings as (
         on members.manifest = pruned.manifest and members.corpus = $large
 ),
 
--- A manifest may have hundreds of millions of rows, and there is one for each test set: each row is
--- a bit here, 64 to a word, so that what is held to be looked up in is small.
+-- A manifest may have hundreds of millions of rows, and there is one for each test set. Each row
+-- is one bit here, 64 to a word, so that the lookup table is small.
 kept_words as (
     select
         prunings.position,

@@ -2,8 +2,8 @@
 -- on a test set than models trained on the small corpus alone, were they as accurate as it is on
 -- the reference test set. In the similarity paper's Discussion this is ImageNet's "effective
 -- robustness line".
--- One row per (data set, test set), in the order of the views. On the reference test set itself
--- nothing is expected.
+-- One row per (data set, test set), in the order of the views. The reference test set has no
+-- expected accuracy.
 --
 -- rows         position, dataset, recipe, manifest: the models that are compared
 -- testsets     position, testset, title
@@ -80,7 +80,7 @@ models as (
         coalesce(lines.points_left_out, 0) as points_left_out,
         lines.line.intercept,
         lines.line.slope,
-        -- more digits than the line has are none
+        -- digits beyond the line's precision are dropped
         round(1 / (1 + exp(-(lines.line.intercept + lines.line.slope * reference.logit))), 9)
             as expected_accuracy,
     from rows

@@ -2,8 +2,8 @@
 -- paper. The two differ only in the data sets that the view `rows` lists.
 -- One row per (data set, test set), in the order of the views `rows` and `testsets`.
 --
--- A model may have been trained several times, under seeds: then accuracies are means over these,
--- counts sums over them, and intervals are over seeds and images.
+-- A model may have been trained with several seeds: accuracies are then means over these, counts
+-- are sums over them, and intervals are over seeds and images.
 --
 -- rows           position, dataset, recipe, manifest, baseline, control, indent, in_grid; one row per
 --                data set and (recipe, manifest). baseline is the manifest of the same recipe that
@@ -12,10 +12,10 @@
 -- trainings      recipe, training: the recipe as predictions name it, under each seed
 -- testsets       position, testset, title
 -- predictions    recipe, manifest, testset, shard, row, right_rank
--- members        manifest, corpus, pruning: a manifest is made of corpora, each pruned somehow
+-- members        manifest, corpus, pruning: a manifest is made of corpora, each with a pruning
 -- manifest_rows  corpus, pruning, kept
 -- published      row, testset, measure, value
--- $over_seeds    whether the columns are there that several seeds and random sets bring
+-- $over_seeds    whether to add the columns for several seeds and random sets
 with kept_rows as (
     select
         corpus,
@@ -37,7 +37,7 @@ sizes as (
 
 -- An image counts as right when the right class has rank 0. The rank is the class's place in the
 -- order (similarity descending, label ascending), so each image has exactly one class of rank 0:
--- a model that finds all classes equally similar is right for the first class alone, not for all.
+-- a model that finds all classes equally similar is right only for the first class, not for all.
 answers as (
     select
         trainings.recipe,
@@ -140,7 +140,7 @@ changes_by_seed as (
     group by position, kind, testset, training
 ),
 
--- Images by how many seeds find them right, with the data set and with the other one.
+-- Images by how many seeds classify them correctly, with the data set and with the other one.
 image_kinds as (
     select
         position,
@@ -208,7 +208,7 @@ changes as (
 ),
 
 -- The data set that a baseline is shown as. A pruned row is the paper's only if its baseline is:
--- 'sketch-pruned' of other data bears the same name.
+-- 'sketch-pruned' of other data has the same name.
 baselines as (
     select
         recipe,
@@ -268,7 +268,7 @@ cells as (
         rows.manifest,
         rows.baseline,
         sizes.size,
-        -- as the paper has it: what the data set lacks of its baseline
+        -- as in the paper: the samples of the baseline that the data set lacks
         baseline_sizes.size - sizes.size as removed,
         testsets.testset,
         testsets.title as testset_title,

@@ -8,10 +8,10 @@
 -- calibrated      threshold, chosen; empty where a distance is given
 -- published       row, testset, measure, value
 -- $small, $large              corpora, as `neighbors` names them
--- $small_title, $large_title  corpora, as people and the paper name them; $small and its title may
---                             be null: then rows are about the large corpus alone
+-- $small_title, $large_title  titles of the corpora, as in the paper; $small and its title may be
+--                             null: then rows are only about the large corpus
 -- $near_duplicate_distance    the paper's 0.05; a near duplicate is strictly nearer. Null: it is
---                             as similar as the calibration's threshold, or more
+--                             at least as similar as the calibration's threshold
 with corpora as (
     select
         0 as position,
@@ -22,7 +22,7 @@ with corpora as (
     select 1 as position, $large as corpus, $large_title as title
 ),
 
--- one row; both are null where the calibration chose no threshold
+-- one row; both are null if the calibration chose no threshold
 thresholds as (
     select
         max(threshold) filter (where chosen) as similarity,
@@ -36,7 +36,7 @@ notes as (
         testsets.testset,
         thresholds.distance,
         case
-            when encoder_checks.collapsed then 'the encoder tells nothing apart'
+            when encoder_checks.collapsed then 'the encoder does not distinguish images'
             when thresholds.distance is null then 'calibration chose no threshold'
             when 1 - encoder_checks.random_q50 < thresholds.distance
                 then 'random pairs are as near'
@@ -47,9 +47,9 @@ notes as (
         on encoder_checks.corpus = testsets.testset
 ),
 
--- The distance is written as the paper has it, 1 - similarity, which is exact for every
--- similarity from 0.5 to 2. Its mirror image, similarity > 1 - $near_duplicate_distance, rounds the
--- bound and so decides some borders the other way.
+-- The distance is written as in the paper, 1 - similarity, which is exact for every similarity
+-- from 0.5 to 2. The mirrored form, similarity > 1 - $near_duplicate_distance, rounds the bound and
+-- so decides some borderline cases the other way.
 nearest as (
     select
         corpus,

@@ -1,12 +1,12 @@
 -- Zero-shot accuracy of models trained on core sets: Table 3 of the similarity paper.
--- One row per (data set, test set), in the order of the views `rows` and `testsets`, and after
--- these, with a null test set, the data set's average over all test sets.
+-- One row per (data set, test set), in the order of the views `rows` and `testsets`, followed by
+-- the data set's average over all test sets, with a null test set.
 --
 -- rows           position, dataset, recipe, manifest, in_grid; one row per data set. Without
 --                in_grid there are no predictions
 -- testsets       position, testset, title
 -- predictions    recipe, manifest, testset, right_rank
--- members        manifest, corpus, pruning: a manifest is made of corpora, each pruned somehow
+-- members        manifest, corpus, pruning: a manifest is made of corpora, each with a pruning
 -- manifest_rows  corpus, pruning, kept
 -- published      row, testset, measure, value
 with kept_rows as (
@@ -75,7 +75,7 @@ cells as (
             and published_accuracies.title = testsets.title
 ),
 
--- Over test sets, not over images, as in the paper; none unless every test set was asked.
+-- Over test sets, not over images, as in the paper; null unless every test set was evaluated.
 averages as (
     select
         cells.position,

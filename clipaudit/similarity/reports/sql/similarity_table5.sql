@@ -11,7 +11,7 @@
 -- manifest_rows  shard, row, kept: the set that prunings of the large corpus start from
 -- published      row, testset, measure, value
 -- $encoder       the audit's own, as the views name it
--- $small_title   the small corpus, as people name it
+-- $small_title   title of the small corpus
 with pairs as (
     select
         others.position,
@@ -42,8 +42,8 @@ correlations as (
     group by position, testset
 ),
 
--- Few samples cross a gap or were not embedded: these are held in memory, the manifest streams past
--- them.
+-- Few samples cross a gap or were not embedded: they are held in memory, and the manifest streams
+-- past them.
 crossed as materialized (
     select
         others.position,
@@ -141,7 +141,7 @@ agreements as (
         (by_both + by_first_alone) * ((by_both + by_other_alone) / samples) as both_by_chance,
         by_both / nullif(by_either, 0) as jaccard,
         exact_interval(by_both, by_either) as jaccard_interval,
-        -- Cohen's, with the fractions multiplied out: null where one decision is all that there is
+        -- Cohen's kappa, with the fractions multiplied out: null if all decisions are the same
         2 * (by_both * by_neither - by_first_alone * by_other_alone) / nullif(
             (by_both + by_first_alone) * (by_first_alone + by_neither)
             + (by_both + by_other_alone) * (by_other_alone + by_neither),

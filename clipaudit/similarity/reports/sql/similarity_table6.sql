@@ -1,16 +1,16 @@
--- How many training samples lie just outside the similarity gap: Table 6 of the similarity paper.
+-- How many training samples are just outside the similarity gap: Table 6 of the similarity paper.
 -- One row per (test set, corpus), in the order of the view `testsets`, the large corpus first:
 -- the large corpus pruned to the test set's gap, the small corpus whole.
 --
 -- testsets       position, testset, title
 -- pruned         testset, manifest: the one pruned to this test set alone; a row per test set
--- members        manifest, corpus, pruning: a manifest is made of corpora, each pruned somehow
+-- members        manifest, corpus, pruning: a manifest is made of corpora, each with a pruning
 -- manifest_rows  corpus, pruning, shard, row, kept
 -- similarities   corpus, testset, shard, row, similarity, test_shard, test_row
 -- neighbors      corpus, testset, test_shard, test_row, rank, similarity
 -- published      row, testset, measure, value
 -- $small, $large              corpora, as the views name them
--- $small_title, $large_title  corpora, as people and the paper name them
+-- $small_title, $large_title  titles of the corpora, as in the paper
 -- $near_gap                   normalized similarity above which, strictly, a sample is near
 --                             the gap; the paper's 0.9
 with corpora as (
@@ -29,8 +29,8 @@ gaps as (
     where corpus = $small and rank = 0
 ),
 
--- A sample's similarity to its most similar test image, relative to that image's gap. Relative to
--- a gap of 0 or less it has no meaning: null, and counted.
+-- A sample's similarity to its most similar test image, relative to that image's gap. It has no
+-- meaning for a gap of 0 or less: it is null, and counted.
 normalized as (
     select
         similarities.corpus = $large as is_large,
@@ -49,7 +49,7 @@ normalized as (
     where similarities.corpus in ($small, $large)
 ),
 
--- Few samples are near the gap: these are held in memory, the manifests stream past them.
+-- Few samples are near the gap: they are held in memory, and the manifests stream past them.
 candidates as materialized (
     select
         is_large,

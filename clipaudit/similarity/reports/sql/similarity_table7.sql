@@ -1,4 +1,4 @@
--- For how many test images the nearest training image lies in the large corpus rather than in the
+-- How many test images have their nearest training image in the large corpus rather than in the
 -- small one: Table 7 of the similarity paper.
 -- One row per (test set, train set), in the order of the views `testsets` and `train_sets`.
 --
@@ -6,7 +6,7 @@
 -- train_sets      position, corpus, title, search: the large corpus, whole (search 'all') and
 --                 deduplicated
 -- neighbors       corpus, testset, test_shard, test_row, rank, similarity; of whole corpora
--- kept_neighbors  search, corpus, testset, test_shard, test_row, rank, similarity; of what is kept
+-- kept_neighbors  search, corpus, testset, test_shard, test_row, rank, similarity; of kept samples
 -- published       row, testset, measure, value
 -- $small, $large  corpora, as the views name them
 with small as (
