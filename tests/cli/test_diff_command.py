@@ -141,7 +141,7 @@ def test_one_table_can_be_asked_for(runs):
     ("arguments", "message"),
     [
         (["--table", "similarty_gap_check"], "Did you mean similarity_gap_check?"),
-        (["--table", "=x"], "No run has a table '=x'. There are: similarity_gap_check."),
+        (["--table", "=x"], "No run has a table '=x'. Known names: similarity_gap_check."),
     ],
 )
 def test_an_unknown_table_is_answered_by_the_nearest(runs, arguments, message):
@@ -163,7 +163,7 @@ def test_an_unknown_run_is_answered_by_the_nearest_pin(runs):
     answer = call(a, b)
 
     assert answer.exit_code == 1
-    assert "no results folder lies here" in answer.stderr
+    assert "it is not a results folder" in answer.stderr
 
 
 def test_attribution_names_what_moves_a_cell_and_what_is_left_over(runs):
@@ -174,11 +174,11 @@ def test_attribution_names_what_moves_a_cell_and_what_is_left_over(runs):
     text = call(a, b, "--attribute").stdout
 
     below, _, above = text.partition("    below  1 -> 0  (-1)\n")[2].partition("    above  ")
-    assert below == "      0  with view neighbors of B alone\n"
+    assert below == "      0  with only view neighbors from B\n"
     assert above.splitlines()[:3] == [
         "0 -> 1  (+1)",
-        "      as in A with any one of 2 things of B alone",
-        "      +1  left over: comes of several together",
+        "      as in A with any one of 2 things from B",
+        "      +1  left over: from several changes together",
     ]
 
 
@@ -189,7 +189,7 @@ def test_all_prints_what_moves_nothing_too(runs):
 
     text = call(a, b, "--attribute", "--all").stdout
 
-    assert "      1  with view kept_neighbors of B alone" in text
+    assert "      1  with only view kept_neighbors from B" in text
 
 
 def test_what_could_not_be_attributed_is_told(runs):
