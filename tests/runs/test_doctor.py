@@ -34,7 +34,7 @@ def test_an_object_that_was_cut_is_a_problem(run):
 
     (problem,) = examine(run.results, run.store)["problems"]
 
-    assert "1 of 1 pointers checked lead to no whole object" in problem
+    assert "1 of 1 checked pointers lead to no whole object" in problem
     assert "scores/a.json: its object has 3 bytes, expected" in problem
     assert "clipaudit verify --repair" in problem
 
@@ -120,7 +120,7 @@ def test_a_driver_that_fails_is_a_problem(tmp_path, monkeypatch):
 
     assert found["machine"]["gpus"] == []
     assert found["problems"] == [
-        "nvidia-smi fails: no GPU can be used. Run it by itself to see why."
+        "nvidia-smi fails, so no GPU can be used. Run nvidia-smi to see why."
     ]
 
 

@@ -113,5 +113,5 @@ def test_a_line_that_is_being_written_is_left_for_later(runs):
 
 
 def test_a_folder_without_a_run_says_what_to_do(tmp_path):
-    with pytest.raises(InputError, match=r"no run has noted anything here\. Start one"):
+    with pytest.raises(InputError, match=r"no run has written a log here\. Start one"):
         run_status(tmp_path / "runs")
