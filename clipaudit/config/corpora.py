@@ -185,7 +185,7 @@ class Corpus(Section):
     def shard_patterns(self) -> str | list[str]:
         """The patterns of its tars, or of the files that list its samples; not for a split."""
         named = self.metadata.files if self.metadata is not None else self.shards
-        assert named is not None, "a corpus that is no split has shards"
+        assert named is not None, "a corpus that is not a split has shards"
         return named
 
     @model_validator(mode="after")

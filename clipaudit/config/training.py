@@ -76,8 +76,8 @@ class Recipe(Section):
         None,
         ge=1,
         exclude_if=lambda value: value is None,
-        description="for a corpus with several captions per image: draw only from the first this "
-        "many; all when absent",
+        description="for a corpus with several captions per image: draw only from the first N; "
+        "all when absent",
     )
     text_noise: float = Field(
         0.0,

@@ -64,7 +64,7 @@ def test_a_wrong_value_is_one_clear_error(change, message):
     assert message in str(refused.value)
 
 
-def test_a_blurred_corpus_is_no_split():
+def test_a_blurred_corpus_cannot_be_a_split():
     content = settings()
     content["corpora"]["plain"] |= {"shards": None, "of": "photos", "where": "true"}
 

@@ -108,7 +108,7 @@ def test_a_key_that_stands_twice_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["", "- 1", "a: [", "a: !!python/object:os.system {}"])
-def test_a_file_that_is_no_settings_is_refused(tmp_path, text):
+def test_a_file_that_is_not_settings_is_refused(tmp_path, text):
     path = tmp_path / "run.yaml"
     path.write_text(text)
 

@@ -65,7 +65,7 @@ class GlyphCorpus(MadeCorpus):
     first_classes: int | None = Field(
         default=None,
         ge=1,
-        description="Instead of classes: show only the first this many, as ImageNet-A and -R hold "
+        description="Instead of classes: show only the first N, as ImageNet-A and -R hold "
         "200 of 1000; null: all of the world's.",
     )
     near_duplicates: tuple[NearDuplicates, ...] = Field(
@@ -88,7 +88,7 @@ class GlyphCorpus(MadeCorpus):
     repeated_caption_rate: Share = Field(
         default=0.0,
         description="Share of the images that take classes and caption from an earlier image of "
-        "their shard and are drawn anew; ours: none.",
+        "their shard and are drawn again; ours: none.",
     )
     candidates: CandidateForm | None = Field(
         default=None,

@@ -17,7 +17,7 @@ class NearDuplicates(Section):
     of: str = Field(description="The corpus of this world whose images are repeated.")
     rate: Share = Field(description="Share of the images that are such a repetition.")
     shards: int = Field(
-        default=1, ge=1, description="The repeated images are in its first this many shards."
+        default=1, ge=1, description="The repeated images are in its first N shards."
     )
     shift: int = Field(
         default=1,
