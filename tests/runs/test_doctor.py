@@ -94,7 +94,7 @@ def test_a_library_that_does_not_fit_is_a_problem(tmp_path, monkeypatch, asked, 
     assert found["problems"][0].startswith(problem)
 
 
-def test_another_version_of_a_models_library_is_told_and_no_problem(tmp_path, monkeypatch):
+def test_another_version_of_a_models_library_is_reported_and_no_problem(tmp_path, monkeypatch):
     monkeypatch.setattr(importlib.metadata, "requires", lambda name: ["numpy<1; extra == 'cpu'"])
 
     found = examine(tmp_path / "results", Store(tmp_path / "store"))
@@ -103,7 +103,7 @@ def test_another_version_of_a_models_library_is_told_and_no_problem(tmp_path, mo
     assert found["problems"] == []
 
 
-def test_the_kernel_in_use_comes_first_or_the_reason_is_told(tmp_path):
+def test_the_kernel_in_use_comes_first_or_the_reason_is_reported(tmp_path):
     neighbors = examine(tmp_path / "results", Store(tmp_path / "store"))["neighbors"]
 
     assert neighbors["kernels"] == list(kernels())
@@ -124,7 +124,7 @@ def test_a_driver_that_fails_is_a_problem(tmp_path, monkeypatch):
     ]
 
 
-def test_variables_that_clipaudit_does_not_read_are_not_told(tmp_path, monkeypatch):
+def test_variables_that_clipaudit_does_not_read_are_not_reported(tmp_path, monkeypatch):
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "hush")
 
     assert "hush" not in str(examine(tmp_path / "results", Store(tmp_path / "store")))

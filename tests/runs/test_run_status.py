@@ -52,7 +52,7 @@ def test_before_a_job_is_done_the_time_left_is_unknown():
     assert "time left unknown" in live_line(status, 5.0)
 
 
-def test_what_a_run_leaves_out_is_told():
+def test_what_a_run_omits_is_reported():
     status = taken(PLAN, {"event": "left_out", "time": 0.0, "what": "web has no pictures."})
 
     assert "Left out: web has no pictures." in status_lines(status, 1.0)
