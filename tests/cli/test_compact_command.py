@@ -40,7 +40,7 @@ def test_compact_again_has_nothing_to_do(store):
     assert answer.stdout == "no loose records\n"
 
 
-def test_compact_tells_of_files_that_are_no_records(store):
+def test_compact_reports_files_that_are_not_records(store):
     (path, _) = (store.root / "lineage").rglob("*.json")
     path.write_text("")
 

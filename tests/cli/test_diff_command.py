@@ -91,7 +91,7 @@ def test_causes_above_the_cap_are_counted(runs):
     assert "s24: 1 -> 2" in call(a, b, "--all").stdout
 
 
-def test_tables_and_rows_and_columns_of_one_run_are_told(runs):
+def test_tables_and_rows_and_columns_of_one_run_are_reported(runs):
     a, b = runs
     a.act("tables/t.json", gives=[{"name": "a", "old": 1}, {"name": "b", "old": 1}])
     b.act("tables/t.json", code="2", gives=[{"name": "b", "new": 1}, {"name": "c", "new": 1}])
@@ -105,7 +105,7 @@ def test_tables_and_rows_and_columns_of_one_run_are_told(runs):
         assert line in text
 
 
-def test_a_step_that_was_not_reproduced_is_told_loudly(runs):
+def test_a_step_that_was_not_reproduced_is_reported_loudly(runs):
     a, b = runs
     a.act("tables/t.json", gives=[{"name": "a", "value": 1}])
     b.act("tables/t.json", gives=[{"name": "a", "value": 2}])
@@ -192,7 +192,7 @@ def test_all_prints_what_moves_nothing_too(runs):
     assert "      1  with only view kept_neighbors from B" in text
 
 
-def test_what_could_not_be_attributed_is_told(runs):
+def test_what_could_not_be_attributed_is_reported(runs):
     a, b = runs
     changed(a, b)
 

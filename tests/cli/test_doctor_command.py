@@ -25,7 +25,7 @@ def test_outside_a_project_the_page_ends_without_a_problem(doctor):
     assert max(map(len, answer.output.splitlines())) <= 100
 
 
-def test_a_problem_is_told_last_and_exits_with_1(doctor, tmp_path):
+def test_a_problem_is_reported_last_and_exits_with_1(doctor, tmp_path):
     (tmp_path / "my.yaml").write_text("corpora: 3\n")
 
     answer = doctor()

@@ -29,7 +29,7 @@ def run(store, *arguments):
     return CliRunner().invoke(GROUP, ["gc", "--store", str(store.root), *arguments])
 
 
-def test_without_delete_it_says_what_would_go(store):
+def test_without_delete_it_says_what_would_be_removed(store):
     done = run(store)
 
     assert done.exit_code == 0
@@ -39,7 +39,7 @@ def test_without_delete_it_says_what_would_go(store):
     assert len(list(store.root.glob("objects/??/*"))) == 2
 
 
-def test_with_delete_it_goes(store):
+def test_with_delete_it_is_removed(store):
     done = run(store, "--delete")
 
     assert "removed: 1 objects that nothing names, 7 bytes\n" in done.stdout
@@ -94,7 +94,7 @@ def test_deleting_and_a_dry_run_exclude_each_other(store):
     assert "Give either --delete or --dry-run." in done.output
 
 
-def test_json_says_what_goes_and_whether_it_went(store):
+def test_json_says_what_is_removed_and_whether_it_was(store):
     done = json.loads(run(store, "--format", "json").stdout)
 
     assert not done["deleted"]

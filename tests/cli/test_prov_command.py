@@ -39,7 +39,7 @@ def test_every_format_says_what_it_wrote_on_standard_error(run, form):
     assert answer.stderr == f"{output}: 5 actions behind 4 files\n"
 
 
-def test_a_table_is_told_of_alone(run):
+def test_a_single_table_can_be_written(run):
     output = run.folder / "events.jsonl"
 
     ask(run, "--format", "openlineage", "--table", "parrot_fig1", "--output", output)

@@ -26,7 +26,7 @@ def test_help_has_an_example():
     assert "Example:" in sample.help
 
 
-def test_a_sample_is_told_as_text(run):
+def test_a_sample_is_printed_as_text(run):
     answer = run("large", "1:0")
 
     assert answer.output.splitlines()[0] == "sample    large 1:0"
