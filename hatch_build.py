@@ -1,4 +1,4 @@
-"""Builds the wheel: brings the workflow, and compiles the native search if there is a compiler."""
+"""Build the wheel: add the workflow, and compile the native search if there is a compiler."""
 
 import runpy
 import sysconfig
@@ -12,10 +12,10 @@ WORKFLOW = ("Snakefile", "rules", "workflow_scripts", "envs", "profiles", "confi
 
 
 class Wheel(BuildHookInterface):  # type: ignore[type-arg]
-    """Puts the workflow into the wheel, and the library beside its sources and into the wheel."""
+    """Put the workflow into the wheel, and the library beside its sources and into the wheel."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Name the workflow's files, and compile; see the module."""
+        """Add the workflow's files, and compile; see the module."""
         if version == "standard":  # an editable install finds them in the clone
             build_data["force_include"] |= {
                 str(Path(self.root) / name): f"clipaudit/workflow/{name}" for name in WORKFLOW
@@ -28,5 +28,5 @@ class Wheel(BuildHookInterface):  # type: ignore[type-arg]
             return
         platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
         build_data["pure_python"] = False
-        build_data["tag"] = f"py3-none-{platform}"  # bound by ctypes: any Python will do
+        build_data["tag"] = f"py3-none-{platform}"  # loaded with ctypes, so any Python works
         build_data["artifacts"].append(str(native["LIBRARY"].relative_to(self.root)))

@@ -1,6 +1,6 @@
 """clipaudit: audits the training data of CLIP-style image-text models.
 
-What a notebook calls; docs/api.md shows each. A name is imported when it is first used.
+These names are for notebooks; docs/api.md shows each. A name is imported when it is first used.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""One ahead: the next item of an iterator is made in a thread while this one is worked on."""
+"""Make the next item of an iterator in a thread while the caller works on the current one."""
 
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -9,12 +9,12 @@ Item = TypeVar("Item")
 
 
 def one_ahead(items: Iterable[Item]) -> Iterator[Item]:
-    """Yield the items, in order; while a caller works on one, a thread makes the next, and no more.
+    """Yield the items in order; while the caller works on one, a thread makes only the next.
 
-    What takes time should leave Python to others meanwhile, as reading files, PyArrow, NumPy, torch
-    and the native search do. An error in making an item is raised in its place. A caller that ends
-    early waits for the item in the making, so that nothing goes on behind its back. Besides what
-    the caller holds, one item is held.
+    Slow work should release the GIL, as reading files, PyArrow, NumPy, torch and the native search
+    do. An error in making an item is raised in its place. A caller that stops early waits for the
+    item in the making, so no work continues afterwards. Besides the caller's item, one item is
+    held.
 
     >>> list(one_ahead(range(3)))
     [0, 1, 2]
@@ -24,7 +24,7 @@ def one_ahead(items: Iterable[Item]) -> Iterator[Item]:
         coming = thread.submit(_take, iterator)
         while taken := coming.result():
             coming = thread.submit(_take, iterator)
-            yield taken.pop()  # no name here: it would hold the item while the next one is made
+            yield taken.pop()  # a variable would hold the item while the next one is made
 
 
 def _take(iterator: Iterator[Item]) -> list[Item]:

@@ -2,10 +2,10 @@
 
 * ClipauditError
   x InputError   a file that the user gave is missing, unreadable or inconsistent
-    + TooSmall   the data are too small for what is asked: a step leaves its results out
+    + TooSmall   the data are too small for the request: a step omits its results
   x ConfigError  the configuration is wrong
   x StoreError   a file that clipaudit wrote is missing, partial or altered
-  x StepError    a step of the workflow cannot run as it was asked to
+  x StepError    a step of the workflow cannot run as requested
 
 A message names the place, the values on both sides and the next step. The command line and the
 workflow scripts print it without a traceback and exit with 1; any other exception is a bug.
@@ -13,7 +13,7 @@ workflow scripts print it without a traceback and exit with 1; any other excepti
 
 
 class ClipauditError(Exception):
-    """The root: catch this to catch everything that clipaudit raises on purpose."""
+    """The base class: catch it to catch every error that clipaudit raises on purpose."""
 
 
 class InputError(ClipauditError):
@@ -21,10 +21,10 @@ class InputError(ClipauditError):
 
 
 class TooSmall(InputError):
-    """The data are too small for what is asked.
+    """The data are too small for the request.
 
-    A step that raises it, or reads what was left out, leaves its own results out with the same
-    message; the run goes on.
+    A step that raises it, or reads omitted results, omits its own results with the same message;
+    the run continues.
     """
 
 
@@ -37,4 +37,4 @@ class StoreError(ClipauditError):
 
 
 class StepError(ClipauditError):
-    """A step of the workflow cannot run as it was asked to."""
+    """A step of the workflow cannot run as requested."""

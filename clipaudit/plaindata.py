@@ -1,16 +1,16 @@
-"""Data in Python's own types: rows of tables, and objects of JSON."""
+"""Types for plain Python data: rows of tables, and JSON objects."""
 
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-Row = Mapping[str, Any]  # of a table: its columns' values
+Row = Mapping[str, Any]  # column names to values
 Rows = Sequence[Row]
-Json = Mapping[str, Any]  # what json.loads gives of an object, or json.dumps can write
+Json = Mapping[str, Any]  # an object that json.loads returns, or that json.dumps can write
 
 
 def plain_value(value: object) -> Any:  # noqa: ANN401
-    """Return a value as JSON can say it: bytes are counted, what is no number is a text.
+    """Return a value that JSON can hold: bytes become their count, non-finite floats a text.
 
     >>> plain_value({"share": float("nan"), "pictures": (b"ab", None)})
     {'share': 'nan', 'pictures': ['2 bytes', None]}

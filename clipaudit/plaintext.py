@@ -1,14 +1,14 @@
-"""Text that comes from data, made harmless for a terminal line or a spreadsheet's cell."""
+"""Make text from data harmless for a terminal line or a spreadsheet cell."""
 
 import unicodedata
 
 _UNSEEN = {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"}  # controls, bidi overrides, surrogates, line ends
-_JOINERS = "\u200c\u200d"  # emoji and some scripts need them; they move nothing
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what makes a spreadsheet compute (OWASP)
+_JOINERS = "\u200c\u200d"  # emoji and some scripts need them; they are harmless
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet computes such cells (OWASP)
 
 
 def plain(text: object) -> str:
-    r"""Return a text as one line in which every control or format character is spelt out.
+    r"""Return a text as one line with every control or format character escaped.
 
     >>> plain("red\x1b[31m\nnext \u202eevil")
     'red\\x1b[31m\\nnext \\u202eevil'
@@ -19,7 +19,7 @@ def plain(text: object) -> str:
 
 
 def cell(text: str) -> str:
-    """Return a text that no spreadsheet takes for a formula: with an apostrophe where one might.
+    """Return a text with a leading apostrophe if a spreadsheet might read it as a formula.
 
     >>> [cell(text) for text in ("=1+1", "-0.5", "a = b", "")]
     ["'=1+1", "'-0.5", 'a = b', '']
@@ -34,7 +34,7 @@ def _spelt(character: str) -> str:
 
 
 def many(number: int, thing: str) -> str:
-    """Return a number of things in words.
+    """Return a count with its noun.
 
     >>> many(1, "job"), many(2000, "job")
     ('1 job', '2,000 jobs')

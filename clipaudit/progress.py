@@ -1,4 +1,4 @@
-"""Progress of long work in the log: how much is done, how fast it goes, how long it will take."""
+"""Log the progress of long work: amount done, rate, time left."""
 
 import logging
 import time
@@ -7,10 +7,10 @@ SECONDS_BETWEEN_LINES = 10
 
 
 class Progress:
-    """Logs one line every few seconds, and one at the end.
+    """Log one line every few seconds, and one at the end.
 
-    `total` and what is noted count the same thing, which `unit` names in the plural; `before` is
-    what was done before this process started and takes no part in the rate.
+    `total` and the noted counts are in `unit`, a plural noun. `before` counts work done before this
+    process started; the rate ignores it.
     """
 
     def __init__(
@@ -25,7 +25,7 @@ class Progress:
         self._started = self._logged = time.monotonic()
 
     def note(self, done: int, detail: str = "") -> None:
-        """Say that `done` of the total are done; logs it if it is time to."""
+        """Note that `done` of the total are done; log it if the interval has passed."""
         now = time.monotonic()
         if done < self._total and now - self._logged < SECONDS_BETWEEN_LINES:
             return

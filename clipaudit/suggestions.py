@@ -1,4 +1,4 @@
-"""Suggestions: what somebody may have meant by a name that is not there."""
+"""Suggest existing names for an unknown name."""
 
 import difflib
 from collections.abc import Iterable
@@ -7,12 +7,12 @@ _LISTED = 12  # names that a message lists; more would bury it
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """Return the end of a message about an unknown name, with a space in front; "" without names.
+    """Return suggestions to append to an error about an unknown name; "" without names.
 
     >>> did_you_mean("similarty_table1", ["parrot_table1", "similarity_table1"])
     ' Did you mean similarity_table1 or parrot_table1?'
     >>> did_you_mean("x", ["parrot_table1", "similarity_table1"])
-    ' There are: parrot_table1, similarity_table1.'
+    ' Known names: parrot_table1, similarity_table1.'
     """
     known = sorted(set(names))
     close = difflib.get_close_matches(name, known, n=3)
@@ -21,4 +21,4 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     if not known:
         return ""
     more = f" and {len(known) - _LISTED} more" if len(known) > _LISTED else ""
-    return f" There are: {', '.join(known[:_LISTED])}{more}."
+    return f" Known names: {', '.join(known[:_LISTED])}{more}."

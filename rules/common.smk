@@ -1,4 +1,4 @@
-"""The settings, and what belongs to the jobs of every rule: `clipaudit/wiring/`."""
+"""The settings, and what the jobs of every rule need: `clipaudit/wiring/`."""
 
 from pathlib import Path
 
@@ -30,7 +30,7 @@ try:
     whole = extended(config)
     config.clear()
     config.update(whole)
-    for path in workflow.configfiles:  # Snakemake's own reader lets a key stand twice
+    for path in workflow.configfiles:  # Snakemake's own reader accepts duplicate keys
         read_settings(Path(path))
     RUN = parse_settings(config)
     check_files(RUN)
@@ -43,14 +43,14 @@ config["remote"] = RUN.remote.model_dump(mode="json")
 config["shared_store"] = RUN.shared_store and RUN.shared_store.model_dump()
 config["limits"] = RUN.limits and RUN.limits.model_dump()
 name_run()
-# absolute, for the rules of plug-ins too: a relative one starts at the rule's file
+# absolute, also for plug-ins' rules: a relative path starts at the rule's file
 ENVIRONMENT = f"{workflow.basedir}/envs/{RUN.software.environment}.yaml"
 
 CORPORA = CorpusFiles(RUN, cores=cores_of(workflow))
 MODELS = ModelFiles(CORPORA)
 DEDUPLICATION = DeduplicationFiles(CORPORA)
 REPORTS = ReportFiles(CORPORA)
-BESIDES = []  # what `all_tables` makes beside tables
+BESIDES = []  # what `all_tables` makes besides tables
 
 
 if RUN.software.container is not None:
@@ -74,9 +74,9 @@ wildcard_constraints:
 
 
 def memory(gigabytes):
-    """The `mem_mb` of a rule, for clusters: as much again at each further attempt.
+    """Return a rule's `mem_mb` for clusters, which grows with each attempt.
 
-    Amounts are for the papers' scale; other rules ask for what the profile says.
+    Amounts are for the papers' scale; other rules use the profile's amount.
     """
 
     def megabytes(wildcards, attempt):

@@ -1,9 +1,9 @@
 """Images -> hashes -> candidate pairs -> verified copies -> manifests without them.
 
-Needs: `copies`: the training corpus and, for copies of test images, test sets. No model.
-Makes: images/<corpus>/ and hashes/<corpus>/ by part; hash_calibration/ and calibration/<encoder>/;
+Inputs: `copies`: the training corpus and, for copies of test images, test sets. No model.
+Outputs: images/<corpus>/ and hashes/<corpus>/ by part; hash_calibration/ and calibration/<encoder>/;
 copy_candidates/<test set>/<corpus>/, copies/<test set>/<corpus>/ by part; repeat_candidates/<corpus>/,
-repeats/<corpus>/ by part; repeat_groups/<corpus>; of a made world planted_copies/<corpus>; manifests/<corpus>/without-{copies,repeats}/.
+repeats/<corpus>/ by part; repeat_groups/<corpus>; for a synthetic world planted_copies/<corpus>; manifests/<corpus>/without-{copies,repeats}/.
 """
 
 from clipaudit.copies.settings import Copies
@@ -19,7 +19,7 @@ wildcard_constraints:
 
 
 rule draw_sample:
-    """Which training images are searched, where not all of them are."""
+    """The training images that are searched, if not all are."""
     input:
         samples=COPIES.train_samples(),
     output:
@@ -64,7 +64,7 @@ rule hash_images:
 
 
 rule calibrate_hashes:
-    """What hashes find of copies that are made on purpose, and the distance to search within."""
+    """What hashes find of synthetic copies, and the distance to search within."""
     input:
         unpack(COPIES.original_inputs),
     output:
@@ -88,7 +88,7 @@ rule calibrate_hashes:
 
 
 rule calibrate_encoder:
-    """What an encoder finds of copies that are made on purpose, and the similarity to ask for."""
+    """What an encoder finds of synthetic copies, and the similarity threshold to use."""
     input:
         unpack(COPIES.original_inputs),
         weights=MODELS.weights,
@@ -158,7 +158,7 @@ use rule find_candidates as find_repeats with:
 
 
 rule verify_copies:
-    """Which candidate pairs are copies, by their pixels."""
+    """The candidate pairs that are copies, by their pixels."""
     input:
         candidates=f"{RESULTS}/copy_candidates/{{testset}}/{{corpus}}/{{part}}.json",
         tars=CORPORA.part_tars,
@@ -171,7 +171,7 @@ rule verify_copies:
         corpus=one_of([COPIES.audit.train]),
     conda:
         ENVIRONMENT
-    threads: CORPORA.uneven_processes  # later parts repeat more of what lies before them
+    threads: CORPORA.uneven_processes  # later parts duplicate more of the earlier ones
     params:
         code=code("verify_copies"),
         by_processes=True,
@@ -199,7 +199,7 @@ use rule verify_copies as verify_repeats with:
 
 
 rule compare_planted:
-    """What was found in a made world beside the copies that were planted there."""
+    """What was found in a synthetic world, compared with the copies planted there."""
     input:
         truths=COPIES.truths,
         copies=COPIES.every_copy,
@@ -220,7 +220,7 @@ rule compare_planted:
 
 
 rule group_repeats:
-    """Groups of training images that repeat each other."""
+    """Groups of duplicate training images."""
     input:
         repeats=CORPORA.all_parts("repeats/{corpus}"),
     output:
@@ -253,7 +253,7 @@ rule without_copies:
 
 
 rule without_repeats:
-    """The manifest of a part with one image of each group of repeats."""
+    """The manifest of a part with one image of each group of duplicates."""
     input:
         base=f"{RESULTS}/manifests/{{corpus}}/all/{{part}}.json",
         groups=f"{RESULTS}/repeat_groups/{{corpus}}.json",

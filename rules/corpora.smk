@@ -1,15 +1,15 @@
 """Shards -> samples -> manifests.
 
-Needs: the shards and class names that `corpora` and `label_sets` name.
-Makes: samples/, drops/index/, shards/ by part; manifests/<corpus>/all/ by part; sealed/<manifest>;
+Inputs: the shards and class names that `corpora` and `label_sets` name.
+Outputs: samples/, drops/index/, shards/ by part; manifests/<corpus>/all/ by part; sealed/<manifest>;
 gathered/<folder>.list.
-A corpus without pictures has files that list its samples where others have tars.
-A split has the samples that its predicate chooses, and nothing else of its own.
+A corpus without images has files that list its samples instead of tars.
+A split has only the samples that its predicate selects.
 """
 
 
 rule index:
-    """The samples of a part, and why each of the other rows is none."""
+    """The samples of a part, and why every other row is dropped."""
     input:
         tars=CORPORA.indexed_tars,
         classes=CORPORA.classes,
@@ -36,7 +36,7 @@ rule index:
 
 
 rule list_samples:
-    """The samples of a part of a corpus without pictures, and why other rows are none."""
+    """The samples of a part of a corpus without images, and why other rows are dropped."""
     input:
         files=CORPORA.listed_files,
         classes=CORPORA.classes,
@@ -63,7 +63,7 @@ rule list_samples:
 
 
 rule split:
-    """The samples of a split: those of another corpus that its predicate chooses."""
+    """The samples of a split: samples of its source corpus that its predicate selects."""
     input:
         samples=CORPORA.of_source("samples"),
         classes=CORPORA.classes,
@@ -104,7 +104,7 @@ rule keep_all:
 
 
 rule seal:
-    """A manifest over all its parts and corpora in the form that training and streams read."""
+    """A manifest over all its parts and corpora as one file for training and streams."""
     input:
         manifests=CORPORA.manifest_parts,
         shards=CORPORA.manifest_shards,
@@ -125,14 +125,14 @@ rule seal:
 
 
 rule gather:
-    """One list of the pointers of a folder's parts: jobs times inputs would be their square."""
+    """One list of the pointers of a folder's parts, to avoid a quadratic number of inputs."""
     input:
         members=lambda wildcards: CORPORA.pointers_of(wildcards.folder),
     output:
         gathered=f"{RESULTS}/gathered/{{folder}}.list",
     log:
         "logs/gather/{folder}.log",
-    localrule: True  # on a cluster it is not worth a place in the queue
+    localrule: True  # not worth a job in a cluster's queue
     conda:
         ENVIRONMENT
     params:

@@ -1,8 +1,8 @@
-"""Scores -> sets of equal size -> what models trained on them do.
+"""Scores -> sets of equal size -> results of models trained on them.
 
-Needs: `parrot.curations`; matches and caption scores of its corpus; test sets, retrieval corpora
-and the suite's webdatasets, where the settings name some; scores and words that a filter takes.
-Makes: given_scores/<corpus>.json; curation_cuts/<corpus>/<set>.json; manifests/<corpus>/<set>/ by
+Inputs: `parrot.curations`; matches and caption scores of its corpus; test sets, retrieval corpora
+and the suite's webdatasets, if the settings name some; scores and words that a filter uses.
+Outputs: given_scores/<corpus>.json; curation_cuts/<corpus>/<set>.json; manifests/<corpus>/<set>/ by
 part; heldout/<corpus>/, heldout_spans/<corpus>/, heldout_matches/<corpus>/ by part; collected/<corpus>/,
 collected_places/<corpus>/, collected_spans/<corpus>/ by part; repacked/<manifest>.json and its
 shards in repacked/<manifest>.shards/, sealed/<manifest>.json of sets that are repacked;
@@ -16,7 +16,7 @@ from clipaudit.parrot.curated import HELDOUT
 if PARROT.given_scores is not None:
 
     rule sort_scores:
-        """The scores that others gave to the samples of a corpus, in the order of the samples."""
+        """Precomputed scores of a corpus, in the order of its samples."""
         input:
             samples=CORPORA.gathered_parts("samples/{corpus}"),
             files=CORPORA.brought(*PARROT.given_scores.paths),
@@ -61,7 +61,7 @@ if PARROT.audit.curations is not None:
             "../workflow_scripts/cut_curation.py"
 
     rule curate:
-        """The manifest of a part of a set: every other row says why it is not in."""
+        """The manifest of a part of a set: every other row has the reason for its removal."""
         input:
             unpack(PARROT.curate_inputs),
             manifest_cut=f"{RESULTS}/curation_cuts/{{corpus}}/{{curated}}.json",
@@ -121,7 +121,7 @@ if PARROT.audit.curations is not None:
     if PARROT.audit.deduplication is not None:
 
         rule pass_candidates:
-            """The embeddings of a part, by cluster, of what may be debiased but for repetitions."""
+            """The embeddings, by cluster, of a part's debiasing candidates, duplicates included."""
             input:
                 unpack(PARROT.candidate_inputs),
                 clustered=f"{RESULTS}/clustered/{{encoder}}/{{corpus}}/{{part}}.json",
@@ -178,7 +178,7 @@ if PARROT.audit.curations is not None:
             "../workflow_scripts/heldout.py"
 
     rule collect:
-        """The samples of a part that repacked sets keep, read out of its tars once for all sets."""
+        """The samples of a part that repacked sets keep, read from its tars once for all sets."""
         input:
             tars=CORPORA.part_tars,
             samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
@@ -199,7 +199,7 @@ if PARROT.audit.curations is not None:
             "../workflow_scripts/collect.py"
 
     rule repack:
-        """A set as shards of its own, in a random order; of a control the samples are changed."""
+        """A set as its own shards, in a random order; in controls, the samples are changed."""
         input:
             unpack(PARROT.repack_inputs),
         output:
@@ -229,7 +229,7 @@ if PARROT.audit.curations is not None:
     ruleorder: repack > seal
 
     rule score_heldout:
-        """How similar captions are to the held-out pictures, raw and with text erased."""
+        """The similarity of captions and held-out images, raw and with text erased."""
         input:
             unpack(PARROT.heldout_inputs),
             weights=MODELS.weights,
@@ -256,7 +256,7 @@ if PARROT.audit.curations is not None:
 if PARROT.audit.test_sets:
 
     rule evaluate_tasks:
-        """What a model predicts for every image of the audit's test sets."""
+        """A model's predictions for every image of the audit's test sets."""
         input:
             **MODELS.test_set_inputs(PARROT.audit.test_sets),
             weights=MODELS.weights,
@@ -287,7 +287,7 @@ if PARROT.audit.test_sets:
 if PARROT.audit.attack is not None:
 
     rule attack:
-        """What a model predicts where a wrong class's name is printed on test images."""
+        """A model's predictions for test images with a wrong class name printed on them."""
         input:
             **MODELS.test_set_inputs(PARROT.audit.attack.all_test_sets),
             font=PARROT.font(),
@@ -316,7 +316,7 @@ if PARROT.audit.attack is not None:
 
 
 rule retrieve_pairs:
-    """How well a model finds the pictures of a corpus by their captions, and the other way."""
+    """How well a model retrieves a corpus's images by caption, and captions by image."""
     input:
         tars=CORPORA.tars_of_corpus,
         samples=CORPORA.all_parts("samples/{corpus}"),
@@ -344,7 +344,7 @@ rule retrieve_pairs:
 if PARROT.audit.suite is not None:
 
     rule run_suite:
-        """What clip_benchmark says of a model on one task of the suite."""
+        """clip_benchmark's result of a model on one task of the suite."""
         input:
             files=PARROT.suite_files,
             weights=MODELS.weights,

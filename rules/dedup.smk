@@ -1,7 +1,7 @@
 """Embeddings -> clusters -> duplicates -> the deduplicated manifest.
 
-Needs: `similarity.deduplication` or `memorization.deduplication`; embeddings of the corpus.
-Makes: centroids/<encoder>/<corpus>.json; clustered/<encoder>/<corpus>/ by part;
+Inputs: `similarity.deduplication` or `memorization.deduplication`; embeddings of the corpus.
+Outputs: centroids/<encoder>/<corpus>.json; clustered/<encoder>/<corpus>/ by part;
 duplicates/<encoder>/<corpus>/ by group of clusters; manifests/<corpus>/deduplicated/ by part.
 """
 
@@ -16,7 +16,7 @@ rule centroids:
         "logs/centroids/{encoder}/{corpus}.log",
     conda:
         ENVIRONMENT
-    threads: CORPORA.cores  # one job, for which all deduplication waits
+    threads: CORPORA.cores  # a single job that all deduplication waits for
     resources:
         mem_mb=memory(96),
     params:
@@ -31,7 +31,7 @@ rule centroids:
 
 
 rule assign:
-    """The cluster of every sample of a part, and its embedding beside it, by cluster."""
+    """The cluster of every sample of a part, with its embedding, by cluster."""
     input:
         embeddings=f"{RESULTS}/embeddings/{{encoder}}/{{corpus}}/{{part}}.json",
         centroids=f"{RESULTS}/centroids/{{encoder}}/{{corpus}}.json",
@@ -50,7 +50,7 @@ rule assign:
 
 
 rule duplicates:
-    """How similar each sample of a group of clusters is to what makes it superfluous."""
+    """The similarity of each sample in a group of clusters to its earlier duplicate."""
     input:
         clustered=CORPORA.all_parts("clustered/{encoder}/{corpus}"),
         centroids=f"{RESULTS}/centroids/{{encoder}}/{{corpus}}.json",

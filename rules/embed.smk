@@ -1,13 +1,13 @@
-"""Samples -> embeddings, and whether these tell pictures apart.
+"""Samples -> embeddings, and whether these distinguish images.
 
-Needs: `encoders`; a trained encoder needs its model; `embeddings` that others computed.
-Makes: embeddings/<encoder>/<corpus>/, drops/embed/<encoder>/<corpus>/ by part;
-encoder_checks/<encoder>/<corpus>.json, where an audit asks for it.
+Inputs: `encoders`; the model of a trained encoder; precomputed `embeddings`.
+Outputs: embeddings/<encoder>/<corpus>/, drops/embed/<encoder>/<corpus>/ by part;
+encoder_checks/<encoder>/<corpus>.json, if an audit needs it.
 """
 
 
 rule embed:
-    """Unit float16 embeddings of the pictures of a part."""
+    """Unit float16 embeddings of the images of a part."""
     input:
         tars=CORPORA.part_tars,
         samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
@@ -36,7 +36,7 @@ rule embed:
 
 
 rule take_embeddings:
-    """The embeddings of a part that others computed, joined to its samples and checked."""
+    """Precomputed embeddings of a part, joined to its samples and checked."""
     input:
         samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
         arrays=MODELS.given_arrays,
@@ -68,7 +68,7 @@ rule take_embeddings:
 
 
 rule split_embeddings:
-    """The embeddings of a split: those that its corpus has already."""
+    """The embeddings of a split, taken from its source corpus."""
     input:
         samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
         embeddings=CORPORA.of_source("embeddings/{encoder}"),
@@ -89,7 +89,7 @@ rule split_embeddings:
 
 
 rule check_encoder:
-    """Whether an encoder tells the pictures of a corpus apart, by a random sample of them."""
+    """Whether an encoder distinguishes a corpus's images, from a random sample of them."""
     input:
         embeddings=CORPORA.all_parts("embeddings/{encoder}/{corpus}"),
         samples=CORPORA.all_parts("samples/{corpus}"),

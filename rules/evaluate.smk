@@ -1,8 +1,8 @@
 """Models -> predictions, one per test image.
 
-Needs: a model of this workflow, an encoder (recipe `pretrained`), or a classifier from elsewhere
+Inputs: a model of this workflow, an encoder (recipe `pretrained`), or a classifier from elsewhere
 (recipe `classifier`).
-Makes: predictions/<recipe>/<manifest>/<test set>.json.
+Outputs: predictions/<recipe>/<manifest>/<test set>.json.
 """
 
 from clipaudit.steps.paths import CLASSIFIER, PRETRAINED
@@ -10,7 +10,7 @@ from clipaudit.steps.paths import CLASSIFIER, PRETRAINED
 if SIMILARITY.evaluated:
 
     rule evaluate:
-        """What a model predicts for every image of every test set, by prompts."""
+        """A model's predictions for every image of every test set, from prompts."""
         input:
             **MODELS.test_set_inputs(SIMILARITY.evaluated),
             weights=SIMILARITY.evaluated_weights,
@@ -60,7 +60,7 @@ if SIMILARITY.pair_test_sets:
 if SIMILARITY.classified:
 
     rule classify:
-        """What a classifier predicts for every image of every test set of its classes."""
+        """A classifier's predictions for every image of every test set of its classes."""
         input:
             **MODELS.test_set_inputs(SIMILARITY.classified),
             **SIMILARITY.classes_of_classifiers(),
@@ -88,7 +88,7 @@ if SIMILARITY.classified:
 
 
 rule report_gallery:
-    """One gallery of a paper: test pictures beside the pictures nearest to them."""
+    """One gallery of a paper: test images beside the images nearest to them."""
     input:
         unpack(REPORTS.gallery_inputs),
     output:

@@ -1,10 +1,10 @@
-"""Models of A and B -> what they recall of their records' pictures, and the metrics of it.
+"""Models of A and B -> what they recall of their records' images, and its metrics.
 
-Needs: the sets; `memorization.recipe` and its grid; `objects`; labelled corpora for utility.
-Makes: sorted_objects/<corpus>.json, of given ones; objects/<corpus>/, vocabulary/<corpus>/ by part;
+Inputs: the sets; `memorization.recipe` and its grid; `objects`; labelled corpora for utility.
+Outputs: sorted_objects/<corpus>.json, if given; objects/<corpus>/, vocabulary/<corpus>/ by part;
 caption_embeddings/<model>/<corpus>/;
 public_order/<public>.json; retrieved/ and recalls/<model>/<public>/<source>/ by part;
-gaps/, survival/, sample_gaps/<public>/<point>.json; with several seeds ensemble_gaps/,
+gaps/, survival/, sample_gaps/<public>/<point>.json; with several random seeds ensemble_gaps/,
 ensemble_records/<public>/<point>.json; pair_scores/<model>/<source>/ by part; augmented_embeddings/<model>/<corpus>/ and
 augmented_scores/<model>/<source>/, augmented_picture_embeddings/<model>/<corpus>/ and
 augmented_picture_scores/<model>/<source>/ by part on request;
@@ -17,7 +17,7 @@ utility/<model>/<test set>.json; selections/<model>/<corpus>.json.
 if MEMORIZATION.audit.objects.annotator == "dataset":
 
     rule annotate:
-        """The objects of the pictures of a part, as the samples' JSON states them."""
+        """The objects in the images of a part, as the samples' JSON states them."""
         input:
             samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
             names=MEMORIZATION.names_files(),
@@ -37,7 +37,7 @@ if MEMORIZATION.audit.objects.annotator == "dataset":
 elif MEMORIZATION.audit.objects.annotator == "given":
 
     rule sort_objects:
-        """The objects that others found in the pictures of a corpus, in the order of its samples."""
+        """Precomputed objects in a corpus's images, in the order of its samples."""
         input:
             samples=CORPORA.gathered_parts("samples/{corpus}"),
             files=MEMORIZATION.given_objects,
@@ -56,7 +56,7 @@ elif MEMORIZATION.audit.objects.annotator == "given":
             "../workflow_scripts/sort_objects.py"
 
     rule take_objects:
-        """The objects of the pictures of a part that others found, joined to its samples."""
+        """Precomputed objects in the images of a part, joined to its samples."""
         input:
             samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
             given=f"{RESULTS}/sorted_objects/{{corpus}}.json",
@@ -79,7 +79,7 @@ elif MEMORIZATION.audit.objects.annotator == "given":
 else:
 
     rule detect:
-        """The objects that a detector finds in the pictures of a part."""
+        """The objects that a detector finds in the images of a part."""
         input:
             tars=CORPORA.part_tars,
             samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
@@ -129,7 +129,7 @@ rule embed_captions:
 
 
 rule order_public:
-    """The place of every public image by uid, which decides between equally similar ones."""
+    """The rank of every public image by uid, which breaks ties in similarity."""
     input:
         samples=CORPORA.all_parts("samples/{public}.public"),
     output:
@@ -168,7 +168,7 @@ rule retrieve:
 
 
 rule recall:
-    """How many objects of each record's picture the public images nearest to its caption show."""
+    """How many objects of each record's image the public images nearest to its caption show."""
     input:
         retrieved=f"{RESULTS}/retrieved/{{encoder}}/{{public}}/{{source}}/{{part}}.json",
         records=MEMORIZATION.records("samples"),
@@ -191,7 +191,7 @@ rule recall:
 
 
 rule measure:
-    """The metrics of a point: of the population, and of its most exposed records."""
+    """The metrics of a point: for the population, and for its most exposed records."""
     input:
         unpack(MEMORIZATION.point_inputs),
     output:
@@ -217,7 +217,7 @@ rule measure:
 if MEMORIZATION.audit.seeds > 1:
 
     rule ensemble:
-        """What the models of a point show under all seeds: gaps, and records they memorize."""
+        """Results of a point's models over all random seeds: gaps, and memorized records."""
         input:
             unpack(MEMORIZATION.ensemble_inputs),
         output:
@@ -241,7 +241,7 @@ if MEMORIZATION.audit.seeds > 1:
 
 
 rule score_pairs:
-    """How similar the captions and the pictures of the records of a part are."""
+    """The similarity of the captions and images of a part's records."""
     input:
         captions=MEMORIZATION.records("caption_embeddings/{encoder}"),
         pictures=MEMORIZATION.records("embeddings/{encoder}"),
@@ -258,7 +258,7 @@ rule score_pairs:
 
 
 rule score_augmented:
-    """How similar the pictures of a part are to their captions with a word less."""
+    """The similarity of a part's images to their captions with one word removed."""
     input:
         versions=MEMORIZATION.records("augmented_embeddings/{encoder}"),
         others=MEMORIZATION.records("embeddings/{encoder}"),
@@ -292,7 +292,7 @@ use rule score_augmented as score_augmented_pictures with:
 if MEMORIZATION.audit.augmented:
 
     rule embed_augmented:
-        """Embeddings of the captions of a part, each in several versions with a word less."""
+        """Embeddings of the captions of a part, each in several versions with one word removed."""
         input:
             samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
             weights=MODELS.weights,
@@ -320,7 +320,7 @@ if MEMORIZATION.audit.augmented:
 if MEMORIZATION.audit.augmented_pictures:
 
     rule embed_augmented_pictures:
-        """Embeddings of the pictures of a part, each cropped and mirrored in several ways."""
+        """Embeddings of the images of a part, each cropped and mirrored in several ways."""
         input:
             tars=CORPORA.part_tars,
             samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
@@ -348,7 +348,7 @@ if MEMORIZATION.audit.augmented_pictures:
 
 
 rule pair_test:
-    """Whether a model knows the pairs of a source that it trained on, against a hold-out."""
+    """Whether a model knows the pairs of a source that it was trained on, against a hold-out."""
     input:
         unpack(MEMORIZATION.pair_test_inputs),
     output:
@@ -372,7 +372,7 @@ rule pair_test:
 if MEMORIZATION.audit.seeds > 1:
 
     rule pair_tests_over_seeds:
-        """Whether the default models of all seeds know the pairs that they trained on."""
+        """Whether the default models know the pairs that they were trained on, over all seeds."""
         input:
             tests=MEMORIZATION.default_tests,
         output:
@@ -392,7 +392,7 @@ if MEMORIZATION.audit.seeds > 1:
 
 
 rule recall_by_words:
-    """How many objects of each record's picture the words of its caption predict."""
+    """How many objects of each record's image the words of its caption predict."""
     input:
         recalls=f"{RESULTS}/recalls/{{encoder}}/{{public}}/{{source}}/{{part}}.json",
         records=MEMORIZATION.records("samples"),
@@ -446,7 +446,7 @@ use rule recall as recall_by_captions with:
 
 
 rule one_model:
-    """What a model recalls beyond what captions alone tell, of its records and of a hold-out."""
+    """What a model recalls beyond what captions alone reveal, for its records and a hold-out."""
     input:
         unpack(MEMORIZATION.one_model_inputs),
     output:
@@ -469,7 +469,7 @@ rule one_model:
 if MEMORIZATION.audit.seeds > 1:
 
     rule one_model_over_seeds:
-        """What the default models of A of all seeds recall beyond what captions alone tell."""
+        """What the default models of A recall beyond what captions alone reveal, over all seeds."""
         input:
             tests=MEMORIZATION.default_one_models,
         output:
@@ -490,7 +490,7 @@ if MEMORIZATION.audit.seeds > 1:
 if MEMORIZATION.audit.utility:
 
     rule evaluate_utility:
-        """What a model predicts for every image of the test sets that measure its use."""
+        """A model's predictions for every image of the test sets that measure its accuracy."""
         input:
             **MODELS.test_set_inputs(MEMORIZATION.audit.utility),
             weights=MODELS.weights,
@@ -521,7 +521,7 @@ if MEMORIZATION.audit.utility:
 if MEMORIZATION.audit.selections:
 
     rule select:
-        """Which of its candidate captions a model finds nearest to every picture."""
+        """The candidate caption that a model finds nearest, for every image."""
         input:
             tars=CORPORA.tars(MEMORIZATION.selected),
             samples=CORPORA.by_part_of_each("samples", MEMORIZATION.selected),
@@ -572,7 +572,7 @@ rule examples:
 
 
 rule report_memorized:
-    """The most memorized samples: their pictures, and what both models find by their captions."""
+    """The most memorized samples: their images, and what both models find by their captions."""
     input:
         unpack(REPORTS.gallery_inputs),
     output:

@@ -1,7 +1,7 @@
-"""Sources -> the sets A, B, public, hold-out: disjoint, and checked to be.
+"""Sources -> the sets A, B, public, hold-out, checked to be disjoint.
 
-Needs: `memorization.sources`; semantic duplicates need `memorization.deduplication`.
-Makes: lots/<source>/ by part; allotments/<source>.json; cuts/<source>.records[-<size>]/<seed>.json; drawn/<source>/ and members/<source>/ by
+Inputs: `memorization.sources`; semantic duplicates need `memorization.deduplication`.
+Outputs: lots/<source>/ by part; allotments/<source>.json; cuts/<source>.records[-<size>]/<seed>.json; drawn/<source>/ and members/<source>/ by
 part, before and after overlaps are removed; overlaps/<source>/ and remaining_overlaps/<source>/; drops/overlaps/<source>/;
 samples/<source>.{drawn,public,records,records-<size>}/; object_counts/<source>.json;
 manifests/<source>/set-<set>/.
@@ -41,7 +41,7 @@ rule draw_lots:
 
 
 rule allot:
-    """Which samples of a source form each set: the lowest lots of fixed intervals."""
+    """The samples of a source in each set: the lowest lots of fixed intervals."""
     input:
         lots=CORPORA.all_parts("lots/{source}"),
     output:
@@ -80,7 +80,7 @@ rule draw:
 
 
 rule overlaps:
-    """Which drawn samples of a part repeat a record of A, B or the hold-out."""
+    """The drawn samples of a part that duplicate a record of A, B or the hold-out."""
     input:
         own=f"{RESULTS}/drawn/{{source}}/{{part}}.json",
         drawn=MEMORIZATION.gathered_of_sources("drawn"),
@@ -104,7 +104,7 @@ rule overlaps:
 
 
 rule members:
-    """The samples of a part that are in a set for good."""
+    """The samples of a part that are finally in a set."""
     input:
         drawn=f"{RESULTS}/drawn/{{source}}/{{part}}.json",
         overlaps=f"{RESULTS}/overlaps/{{source}}/{{part}}.json",
@@ -141,7 +141,7 @@ use rule overlaps as remaining_overlaps with:
 
 
 rule set_samples:
-    """The samples of a part that are public, or that are records of A, B or the hold-out."""
+    """The samples of a part that are public, or records of A, B or the hold-out."""
     input:
         samples=f"{RESULTS}/samples/{{source}}.drawn/{{part}}.json",
         members=f"{RESULTS}/members/{{source}}/{{part}}.json",
@@ -161,7 +161,7 @@ rule set_samples:
 
 
 rule cut_again:
-    """Which records of a source are A, B and the hold-out under a further seed."""
+    """The records of a source in A, B and the hold-out under another random seed."""
     input:
         unpack(MEMORIZATION.sets_to_cut),
         samples=CORPORA.all_parts("samples/{records}"),
@@ -204,7 +204,7 @@ rule records_of_size:
 
 
 rule count_objects:
-    """How many images of each set of a source show an object: none is refused before training."""
+    """How many images of each set of a source show an object, checked before training."""
     input:
         members=CORPORA.all_parts("members/{source}"),
         objects=MEMORIZATION.drawn_objects,
@@ -223,7 +223,7 @@ rule count_objects:
 
 
 rule set_manifest:
-    """The manifest of a set, or of its first samples: every other row says why it is not in."""
+    """The manifest of a set, or of its first samples: other rows have the reason for removal."""
     input:
         unpack(MEMORIZATION.cut_of_set),
         base=MEMORIZATION.base,

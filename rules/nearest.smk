@@ -1,7 +1,7 @@
 """Embeddings -> exact similarities, both directions in one pass over a part.
 
-Needs: `similarity`: the test sets, the large and the small corpus.
-Makes: similarities/<encoder>/<corpus>/ (per train sample), neighbors/<encoder>/<corpus>/ (per test
+Inputs: `similarity`: the test sets, the large and the small corpus.
+Outputs: similarities/<encoder>/<corpus>/ (per train sample), neighbors/<encoder>/<corpus>/ (per test
 sample) by part; neighbors/<encoder>/<corpus>.json merged over the parts. The same among the samples
 that a manifest keeps: kept_neighbors/<encoder>/<search>/<corpus>.
 """

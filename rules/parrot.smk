@@ -1,8 +1,8 @@
-"""Text in pictures -> what models make of it.
+"""Text in images -> how models use it.
 
-Needs: spans and matches; `parrot.encoder`; for vocabularies and clusters the first of
+Inputs: spans and matches; `parrot.encoder`; for vocabularies and clusters the first of
 `parrot.corpora`.
-Makes: caption_scores/<encoder>/<corpus>/, drops/caption_scores/<encoder>/<corpus>/ by part;
+Outputs: caption_scores/<encoder>/<corpus>/, drops/caption_scores/<encoder>/<corpus>/ by part;
 picture_clusters/<encoder>/<corpus>.json, placed/<encoder>/<corpus>/ by part;
 grams/<corpus>/<vocabulary>/ by part, unless `probe.vocabulary` names a file;
 vocabularies/<corpus>/<vocabulary>.json, probes/<encoder>/<corpus>/<vocabulary>.json.
@@ -10,7 +10,7 @@ vocabularies/<corpus>/<vocabulary>.json, probes/<encoder>/<corpus>/<vocabulary>.
 
 
 rule score_captions:
-    """How similar captions are to the pictures of a part, raw and with text erased."""
+    """The similarity of captions and images of a part, raw and with text erased."""
     input:
         tars=CORPORA.part_tars,
         samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
@@ -39,7 +39,7 @@ rule score_captions:
 
 
 rule fit_clusters:
-    """Clusters of the pictures of a corpus, learned from a random sample."""
+    """Clusters of the images of a corpus, learned from a random sample."""
     input:
         embeddings=CORPORA.all_parts("embeddings/{encoder}/{corpus}"),
     output:
@@ -59,7 +59,7 @@ rule fit_clusters:
 
 
 rule place:
-    """The cluster of every picture of a part."""
+    """The cluster of every image of a part."""
     input:
         embeddings=f"{RESULTS}/embeddings/{{encoder}}/{{corpus}}/{{part}}.json",
         clustering=f"{RESULTS}/picture_clusters/{{encoder}}/{PARROT.profiled}.json",
@@ -78,7 +78,7 @@ rule place:
 if PARROT.audit.probe.vocabulary is not None:
 
     rule read_grams:
-        """The grams of a vocabulary that the user gives."""
+        """The n-grams of a vocabulary that the user gives."""
         input:
             file=PARROT.given_vocabulary(),
         output:
@@ -97,7 +97,7 @@ if PARROT.audit.probe.vocabulary is not None:
 else:
 
     rule count_grams:
-        """How often words, or pairs of them, occur in the captions or the pictures of a part."""
+        """How often words, or pairs of them, occur in the captions or the images of a part."""
         input:
             samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
             spans=f"{RESULTS}/spans/{{corpus}}/{{part}}.json",
@@ -136,7 +136,7 @@ else:
 
 
 rule probe:
-    """How similar a model finds pictures of nothing but a text to that text, by vocabulary."""
+    """A model's similarity of texts and images that show only the text, by vocabulary."""
     input:
         grams=PARROT.grams(PARROT.vocabularies),
         font=PARROT.font(),
@@ -186,7 +186,7 @@ if PARROT.audit.probe.word_vocabulary in PARROT.vocabularies:
 
 
 rule report_spotted:
-    """Pictures with text: what was spotted in them, and what their captions and scores say."""
+    """Images with text: the text spotted in them, their captions and scores."""
     input:
         unpack(REPORTS.gallery_inputs),
         font=PARROT.font(),

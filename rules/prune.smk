@@ -1,7 +1,7 @@
 """Similarities -> manifests.
 
-Needs: a base to start from, such as manifests/<corpus>/all/; similarities of the corpus.
-Makes: manifests/<corpus>/<base>.<pruning>/ by part: <test set>-pruned and combined-pruned by gaps,
+Inputs: a base manifest, such as manifests/<corpus>/all/; similarities of the corpus.
+Outputs: manifests/<corpus>/<base>.<pruning>/ by part: <test set>-pruned and combined-pruned by gaps,
 <test set>-minus-<margin>-pruned and -plus- by gaps with a margin, the others (near, far, rand,
 random-as, semdedup) by a cut through an order: cuts/<corpus>/.
 """
@@ -33,7 +33,7 @@ rule gap:
 
 
 rule cut:
-    """Where an order of samples is cut: the sizes of all parts decide."""
+    """The cut in an order of samples, from the sizes of all parts."""
     input:
         unpack(SIMILARITY.cut_inputs),
     output:
@@ -57,7 +57,7 @@ rule cut:
 
 
 rule prune_at_cut:
-    """The manifest of a part without the samples that a cut takes away."""
+    """The manifest of a part without the samples that a cut removes."""
     input:
         unpack(SIMILARITY.pruned_at_cut_inputs),
         base=f"{RESULTS}/manifests/{{corpus}}/{{base}}/{{part}}.json",

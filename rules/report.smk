@@ -1,7 +1,7 @@
 """Tables and figures of the papers, computed and then drawn, and the catalog of every table.
 
-Needs: what the tables of the audits that are on are made from. Galleries: the audits' own rules.
-Makes: tables/<audit>_table<n>.{parquet,csv,md,tex}, figures/<audit>_fig<n>.{parquet,csv,svg,png,md},
+Inputs: those of the tables of the enabled audits. The audits' own rules make galleries.
+Outputs: tables/<audit>_table<n>.{parquet,csv,md,tex}, figures/<audit>_fig<n>.{parquet,csv,svg,png,md},
 maps/<encoder>/<corpus>.json, audit.duckdb.
 """
 
@@ -43,7 +43,7 @@ use rule report_table as report_figure with:
 
 
 rule draw_table:
-    """A table as people read it: its columns' titles, caption and notes."""
+    """A table in its readable forms, with column titles, caption and notes."""
     input:
         table=f"{RESULTS}/tables/{{table}}.json",
     output:
@@ -64,7 +64,7 @@ rule draw_table:
 
 
 rule draw_figure:
-    """The picture of a figure, drawn from its table alone."""
+    """A figure drawn only from its table."""
     input:
         table=f"{RESULTS}/figures/{{figure}}.json",
     output:
@@ -91,7 +91,7 @@ rule draw_figure:
 
 
 rule map_vectors:
-    """Places on a plane for a sample of a corpus, and of test sets, near each other as vectors."""
+    """A map of a sample of a corpus and of test sets: near vectors are near in the plane."""
     input:
         embeddings=REPORTS.mapped_embeddings,
         tests=REPORTS.mapped_tests,

@@ -1,12 +1,12 @@
-"""The report that people open: results/report/index.html.
+"""The HTML report: results/report/index.html.
 
-Needs: every table, every figure, the catalog.
-Makes: report/, a folder of pages that opens from disk, without a server or a network.
+Inputs: every table, every figure, the catalog.
+Outputs: report/, a folder of pages that opens from disk, without a server or network.
 """
 
 
 rule report:
-    """results/report: what the audits say, each number with what it was made of."""
+    """results/report: the audits' results, each number with its sources."""
     input:
         tables=REPORTS.table_pointers,
         figures=REPORTS.figure_pointers,

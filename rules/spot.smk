@@ -1,9 +1,9 @@
-"""Pictures -> the text in them -> how much of it their captions repeat.
+"""Images -> the text in them -> how much of it their captions repeat.
 
-Needs: `parrot.corpora`, which have captions; spotting by OCR needs their shards.
-Makes: sorted_spans/<corpus>.json, of given ones; readings/<corpus>/, drops/spot/<corpus>/ by part; caption_scripts/<corpus>.json; of what counts
-as text spans/<corpus>/, matches/<corpus>/, fuzzy_sweep/<corpus>/ by part; for corpora of a made world
-spotted_truth/<corpus>/ by part; checked_text/<corpus>.json of corpora that `parrot.checked` names.
+Inputs: `parrot.corpora`, which have captions; their shards for spotting by OCR.
+Outputs: sorted_spans/<corpus>.json, if given; readings/<corpus>/, drops/spot/<corpus>/ by part; caption_scripts/<corpus>.json; for what counts
+as text spans/<corpus>/, matches/<corpus>/, fuzzy_sweep/<corpus>/ by part; for corpora of a synthetic world
+spotted_truth/<corpus>/ by part; checked_text/<corpus>.json for corpora in `parrot.checked`.
 """
 
 from clipaudit.parrot.settings import Parrot
@@ -20,7 +20,7 @@ wildcard_constraints:
 if PARROT.audit.spotting.spotter == "given":
 
     rule sort_spans:
-        """The text that others spotted in a corpus, in the order of its samples."""
+        """Precomputed text in a corpus's images, in the order of its samples."""
         input:
             samples=CORPORA.gathered_parts("samples/{corpus}"),
             files=PARROT.given_spans,
@@ -41,7 +41,7 @@ if PARROT.audit.spotting.spotter == "given":
             "../workflow_scripts/sort_spans.py"
 
     rule take_spans:
-        """The text that others spotted in a part, joined to its samples."""
+        """Precomputed text in the images of a part, joined to its samples."""
         input:
             samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
             given=f"{RESULTS}/sorted_spans/{{corpus}}.json",
@@ -64,7 +64,7 @@ if PARROT.audit.spotting.spotter == "given":
 elif PARROT.audit.spotting.spotter != "dataset":
 
     rule spot:
-        """The text in the pictures of a part, by OCR; no picture's bytes are ever read twice."""
+        """The text in the images of a part, by OCR; equal image bytes are never read twice."""
         input:
             tars=CORPORA.part_tars,
             samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
@@ -94,7 +94,7 @@ elif PARROT.audit.spotting.spotter != "dataset":
 else:
 
     rule read_spans:
-        """The text in the pictures of a part, as the samples' JSON states it."""
+        """The text in the images of a part, as the samples' JSON states it."""
         input:
             samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
         output:
@@ -130,7 +130,7 @@ rule caption_scripts:
 
 
 rule match:
-    """What counts as text in the pictures of a part, and how many words of its caption each shows."""
+    """What counts as text in a part's images, and how many caption words each image shows."""
     input:
         samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
         readings=f"{RESULTS}/readings/{{corpus}}/{{part}}.json",
@@ -169,7 +169,7 @@ rule sweep_fuzzy:
 
 
 rule compare_spotted:
-    """What was spotted beside what the world wrote into its pictures."""
+    """The spotted text, compared with what the world wrote into its images."""
     input:
         truths=CORPORA.part_truths,
         spans=f"{RESULTS}/spans/{{corpus}}/{{part}}.json",
@@ -189,7 +189,7 @@ rule compare_spotted:
 
 
 rule checked_text:
-    """Which pictures of a corpus show text, by somebody who looked at them."""
+    """The images of a corpus that show text, as judged by a person."""
     input:
         samples=CORPORA.all_parts("samples/{corpus}"),
         file=PARROT.checked_file,

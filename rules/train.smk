@@ -1,7 +1,7 @@
 """Manifests -> models.
 
-Needs: `recipes` and `architectures`, or `supervised_recipes`; a sealed manifest.
-Makes: models/<recipe>/<manifest>.json (the last epoch; in <manifest>.epochs/ those that an encoder names),
+Inputs: `recipes` and `architectures`, or `supervised_recipes`; a sealed manifest.
+Outputs: models/<recipe>/<manifest>.json (the last epoch; <manifest>.epochs/ has those that an encoder names),
 curves/<recipe>/<manifest>.json, checkpoints/<recipe>/<manifest>/<epochs>.json.
 """
 
@@ -60,7 +60,7 @@ rule train_supervised:
 
 
 rule checkpoint:
-    """A model of this workflow as it was after an earlier epoch of its training."""
+    """A model of this workflow after an earlier epoch of its training."""
     input:
         model=f"{RESULTS}/models/{{recipe}}/{{manifest}}.json",
     output:

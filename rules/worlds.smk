@@ -1,14 +1,14 @@
-"""Data that the project makes by itself.
+"""Synthetic data that the project makes.
 
-Needs: `worlds` of the settings; `blurred` corpora need the shards of another one.
-Makes: data/<world>/<corpus>/<shard>.tar with its truth table, classes.txt, bpe.txt.gz;
+Inputs: `worlds` of the settings; `blurred` corpora need the shards of another one.
+Outputs: data/<world>/<corpus>/<shard>.tar with its truth table, classes.txt, bpe.txt.gz;
 data/blurred/<corpus>/<shard>.tar.
-These are data like a user's own, not results: plain files, never removed by a rerun of the audits.
+These are data, not results: plain files that a rerun of the audits never removes.
 """
 
 
 rule generate_shard:
-    """One shard of a corpus of a world, and the table of what is in it."""
+    """One shard of a world's corpus, and its truth table."""
     output:
         tar="data/{world}/{corpus}/{shard}.tar",
         truth="data/{world}/{corpus}/{shard}.truth.parquet",
@@ -44,7 +44,7 @@ rule generate_words:
 
 
 rule blur:
-    """One shard of a corpus without faces; everything else of it is as it was."""
+    """One shard of a corpus with faces blurred; everything else is unchanged."""
     input:
         tar=CORPORA.unblurred_tar,
         detector=CORPORA.face_detector,

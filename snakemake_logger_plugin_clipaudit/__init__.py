@@ -1,8 +1,8 @@
-"""A logger plugin of Snakemake: what a run does, kept for `clipaudit status`, and a live line.
+"""A logger plugin of Snakemake: log a run's events for `clipaudit status`, and show a live line.
 
 `logger: clipaudit` in a profile turns it on; Snakemake finds it by the name of this package. On a
-terminal the last line says how far the run is, in place of Snakemake's line after every job; all
-other messages are Snakemake's own. Elsewhere only the events are written.
+terminal the last line shows the progress, instead of Snakemake's line after every job; all other
+messages are Snakemake's own. Elsewhere it only writes the events.
 """
 
 import logging
@@ -17,15 +17,15 @@ from clipaudit.runs.events import EventFile, end_event, event_of
 from clipaudit.runs.status import RunStatus, live_line
 
 RUNS = Path("logs/runs")
-_CLEAR = "\r\x1b[K"  # to the start of the line, and empty it
-_CHATTER = ("Select jobs to execute", "Execute ")  # Snakemake says so before every job
+_CLEAR = "\r\x1b[K"  # go to the start of the line, and clear it
+_CHATTER = ("Select jobs to execute", "Execute ")  # Snakemake prints these before every job
 
 
 class LogHandler(LogHandlerBase):
-    """Writes Snakemake's events to a file of this run, and on a terminal says how far it is."""
+    """Write Snakemake's events to a file of this run, and on a terminal show the progress."""
 
     def __post_init__(self) -> None:
-        """Start with nothing known; the file is made when a run says what it will do."""
+        """Start empty; the file is created when a run announces its jobs."""
         self._file: EventFile | None = None
         self._began = time.time()
         self._status = RunStatus()
@@ -33,7 +33,7 @@ class LogHandler(LogHandlerBase):
         self._messages = self._message_handler() if live else None
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Take one record; a run goes on where it cannot be noted or shown."""
+        """Take one record; if it cannot be logged or shown, the run continues."""
         try:
             event = None if self.common_settings.dryrun else event_of(record, time.time())
             if event is not None:
@@ -41,12 +41,12 @@ class LogHandler(LogHandlerBase):
             if self._messages is not None:
                 self._show(record)
         except (AttributeError, LookupError, OSError, TypeError, ValueError):
-            # an event that another Snakemake tells otherwise, or a terminal that is gone: raised
-            # here it would end the thread that prints all messages; logging prints it instead
+            # another Snakemake's form of an event, or a lost terminal: raised here, the error would
+            # end the thread that prints all messages; logging prints it instead
             self.handleError(record)
 
     def close(self) -> None:
-        """Say that the run ended by itself."""
+        """Note that the run ended normally."""
         if self._file is not None:
             self._note(end_event(time.time()))
             self._file = None
@@ -55,7 +55,7 @@ class LogHandler(LogHandlerBase):
         super().close()
 
     def _note(self, event: dict[str, object]) -> None:
-        """Append an event; a disk that refuses is told once, and nothing is noted from then on."""
+        """Append an event; after a disk error, warn once and write no more events."""
         try:
             if self._file is None and event["event"] == "run":
                 self._file = EventFile.new(RUNS, began=self._began)
@@ -67,13 +67,13 @@ class LogHandler(LogHandlerBase):
         except OSError as error:
             self._file = None
             print(
-                f"{RUNS}: cannot be written ({error.strerror}). The run goes on, and `clipaudit "
-                "status` will not know how far it is.",
+                f"{RUNS}: cannot be written ({error.strerror}). The run continues, but `clipaudit "
+                "status` cannot show its progress.",
                 file=sys.stderr,
             )
 
     def _show(self, record: logging.LogRecord) -> None:
-        """Print a message of Snakemake's above the live line, and the line again."""
+        """Print a Snakemake message above the live line, and the line again."""
         assert self._messages is not None
         print(_CLEAR, end="", file=sys.stderr, flush=True)
         progress = getattr(record, "event", None) in ("progress", "job_finished")
@@ -83,7 +83,7 @@ class LogHandler(LogHandlerBase):
             print(live_line(self._status, time.time()), end="", file=sys.stderr, flush=True)
 
     def _message_handler(self) -> logging.Handler:
-        """Return what Snakemake itself would print with."""
+        """Return the handler that Snakemake itself would print with."""
         settings = self.common_settings
         handler: logging.Handler = ColorizingTextHandler(
             nocolor=settings.nocolor, stream=sys.stderr
@@ -106,22 +106,22 @@ class LogHandler(LogHandlerBase):
 
     @property
     def writes_to_stream(self) -> bool:
-        """Say whether this prints Snakemake's messages, so that nobody prints them twice."""
+        """Return whether this prints Snakemake's messages, so that they are not printed twice."""
         return self._messages is not None
 
     @property
     def writes_to_file(self) -> bool:
-        """Say no: the file is none that Snakemake should name as its log."""
+        """Return False: Snakemake should not name the file as its log."""
         return False
 
     @property
     def has_filter(self) -> bool:
-        """Say yes: `quiet` would keep events from us that nobody sees anyway."""
+        """Return True: otherwise `quiet` would withhold events, which are not printed anyway."""
         return True
 
     @property
     def has_formatter(self) -> bool:
-        """Say yes: events are written as they are."""
+        """Return True: events are written unformatted."""
         return True
 
     @property

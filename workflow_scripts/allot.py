@@ -1,4 +1,4 @@
-"""Which samples of a source form each set."""
+"""The samples of a source in each set."""
 
 from clipaudit.steps.workflow import Step, run_step
 

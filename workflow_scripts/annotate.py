@@ -1,4 +1,4 @@
-"""The objects of the pictures of a part, as the samples' JSON states them."""
+"""The objects in the images of a part, as the samples' JSON states them."""
 
 from clipaudit.steps.workflow import Step, run_step
 

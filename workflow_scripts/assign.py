@@ -1,4 +1,4 @@
-"""The cluster of every sample of a part, and its embedding beside it, by cluster."""
+"""The cluster of every sample of a part, with its embedding, by cluster."""
 
 from clipaudit.steps.workflow import Step, run_step
 

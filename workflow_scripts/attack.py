@@ -1,10 +1,10 @@
-"""What a model predicts where a wrong class's name is printed on test images."""
+"""A model's predictions for test images with a wrong class name printed on them."""
 
 from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
-    """Print on the images of test sets that bear no names yet, one model load for all."""
+    """Print names on the images of test sets that have none, with one model load for all."""
     from clipaudit.evaluation.evaluation import read_tasks
     from clipaudit.models.clip import use_device
     from clipaudit.models.encoders import ModelSettings

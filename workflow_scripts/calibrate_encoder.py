@@ -1,4 +1,4 @@
-"""What an encoder finds of copies that are made on purpose, and the similarity to ask for."""
+"""What an encoder finds of synthetic copies, and the similarity threshold to use."""
 
 from clipaudit.steps.workflow import Step, run_step
 

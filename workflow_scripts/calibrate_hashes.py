@@ -1,4 +1,4 @@
-"""What hashes find of copies that are made on purpose, and the distance to search within."""
+"""What hashes find of synthetic copies, and the distance to search within."""
 
 from clipaudit.steps.workflow import Step, run_step
 

@@ -1,4 +1,4 @@
-"""Whether an encoder tells the pictures of a corpus apart."""
+"""Whether an encoder distinguishes a corpus's images."""
 
 from clipaudit.steps.workflow import Step, run_step
 

@@ -1,4 +1,4 @@
-"""Which pictures of a corpus show text, by somebody who looked at them."""
+"""The images of a corpus that show text, as judged by a person."""
 
 from clipaudit.steps.workflow import Step, run_step
 

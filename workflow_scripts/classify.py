@@ -1,4 +1,4 @@
-"""What a classifier predicts for every image of every test set of its classes."""
+"""A classifier's predictions for every image of every test set of its classes."""
 
 from clipaudit.steps.workflow import Step, run_step
 

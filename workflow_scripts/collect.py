@@ -1,4 +1,4 @@
-"""The samples of a part that repacked sets keep, read out of its tars once for all sets."""
+"""The samples of a part that repacked sets keep, read from its tars once for all sets."""
 
 from clipaudit.steps.workflow import Step, run_step
 

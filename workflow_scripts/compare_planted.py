@@ -1,4 +1,4 @@
-"""What was found in a made world beside the copies that were planted there."""
+"""What was found in a synthetic world, compared with the copies planted there."""
 
 from clipaudit.steps.workflow import Step, run_step
 

@@ -1,4 +1,4 @@
-"""What was spotted beside what the world wrote into its pictures."""
+"""The spotted text, compared with what the world wrote into its images."""
 
 from clipaudit.steps.workflow import Step, run_step
 

@@ -1,4 +1,4 @@
-"""How often words, or pairs of them, occur in the captions or the pictures of a part."""
+"""How often words, or pairs of them, occur in the captions or the images of a part."""
 
 from clipaudit.steps.workflow import Step, run_step
 

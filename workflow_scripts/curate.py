@@ -1,4 +1,4 @@
-"""The manifests of a part of some sets: every other row says why it is not in."""
+"""The manifests of a part of some sets: every other row has the reason for its removal."""
 
 from functools import partial
 
@@ -6,7 +6,7 @@ from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
-    """Keep what each set takes."""
+    """Keep the samples of each set."""
     from clipaudit.corpora.manifests import MANIFEST
     from clipaudit.errors import TooSmall
     from clipaudit.parrot.criteria import Curation

@@ -1,4 +1,4 @@
-"""Where an order of samples is cut, so that as many leave as are to."""
+"""The cut in an order of samples that removes the requested number."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -1,10 +1,10 @@
-"""Which records of a source are A, B and the hold-out under a further seed."""
+"""The records of a source in A, B and the hold-out under another random seed."""
 
 from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
-    """Draw membership by lot once more."""
+    """Draw membership by lot again."""
     import pyarrow.compute as pc
 
     from clipaudit.memorization.cuts import CUT, cut_again

@@ -6,7 +6,7 @@ from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
-    """Let all parts compete."""
+    """Find the cut over all parts."""
     from clipaudit.parrot.criteria import Curation
     from clipaudit.parrot.curation import CUT, Candidates
     from clipaudit.parrot.curation_parts import above_threshold, read_parts
@@ -25,7 +25,7 @@ def compute(step: Step) -> None:
     )
     for part in parts:
         candidates.add(part)
-    # a set that leaves no other out is held out itself, and others can be drawn without it
+    # a set that excludes no other is held out itself, and others can be drawn without it
     step.write_table("cut", candidates.cut(or_none=not held_out), CUT)
 
 

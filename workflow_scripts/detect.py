@@ -1,4 +1,4 @@
-"""The objects that a detector finds in the pictures of a part."""
+"""The objects that a detector finds in the images of a part."""
 
 from clipaudit.steps.workflow import Step, run_step
 

@@ -1,4 +1,4 @@
-"""The picture of a figure, and the other forms that people read."""
+"""A figure as an image, and its other readable forms."""
 
 from clipaudit.steps.workflow import Step, run_step
 

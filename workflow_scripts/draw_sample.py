@@ -1,4 +1,4 @@
-"""Which training images are searched, where not all of them are."""
+"""The training images that are searched, if not all are."""
 
 from clipaudit.steps.workflow import Step, run_step
 

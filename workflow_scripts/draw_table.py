@@ -1,4 +1,4 @@
-"""The forms of a table that people read."""
+"""The readable forms of a table."""
 
 from clipaudit.steps.workflow import Step, run_step
 

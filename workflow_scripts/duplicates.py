@@ -1,10 +1,10 @@
-"""How similar each sample of a group of clusters is to what makes it superfluous."""
+"""The similarity of each sample in a group of clusters to the sample that makes it a duplicate."""
 
 from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
-    """Compare within clusters; resources say how, and never show in the table."""
+    """Compare within clusters; resources never affect the table."""
     from clipaudit.deduplication.duplicates import DUPLICATES, find_duplicates
 
     settings, clusters = step.settings, step.table("centroids").num_rows

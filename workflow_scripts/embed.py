@@ -1,10 +1,10 @@
-"""Embeddings of the pictures of a part."""
+"""Embeddings of the images of a part."""
 
 from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
-    """Embed the pictures."""
+    """Embed the images."""
     import pyarrow as pa
 
     from clipaudit.corpora.drops import DROPS, Drops

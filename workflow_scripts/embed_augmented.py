@@ -1,4 +1,4 @@
-"""Embeddings of the captions of a part, each with a word less."""
+"""Embeddings of the captions of a part, each with one word removed."""
 
 from clipaudit.steps.workflow import Step, run_step
 

@@ -1,10 +1,10 @@
-"""Embeddings of the pictures of a part, each cropped and mirrored in several ways."""
+"""Embeddings of the images of a part, each cropped and mirrored in several ways."""
 
 from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
-    """Embed several versions of each picture."""
+    """Embed several versions of each image."""
     import pyarrow as pa
 
     from clipaudit.corpora.drops import DROPS, Drops

@@ -1,4 +1,4 @@
-"""What models under several seeds show: gaps over seeds, and the records that they memorize."""
+"""Results of models over several random seeds: gaps, and memorized records."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def compute(step: Step) -> None:
-    """Set the models' recalls side by side, a part at a time."""
+    """Compare the models' recalls, a part at a time."""
     from clipaudit.memorization.ensemble_gaps import ENSEMBLE_GAPS, ensemble_gaps
     from clipaudit.memorization.ensemble_records import ENSEMBLE_RECORDS, ensemble_records
 

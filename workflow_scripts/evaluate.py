@@ -1,4 +1,4 @@
-"""What a model predicts for every image of every test set."""
+"""A model's predictions for every image of every test set."""
 
 from clipaudit.steps.workflow import Step, run_step
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def compute(step: Step) -> None:
-    """Compare what both models recall, and gather what a reader wants to see."""
+    """Compare what both models recall, and collect what the report shows."""
     import pyarrow as pa
 
     from clipaudit.corpora.manifests import MANIFEST

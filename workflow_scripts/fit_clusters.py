@@ -1,4 +1,4 @@
-"""Clusters of the pictures of a corpus, learned from a random sample."""
+"""Clusters of the images of a corpus, learned from a random sample."""
 
 from clipaudit.steps.workflow import Step, run_step
 

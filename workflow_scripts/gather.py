@@ -1,4 +1,4 @@
-"""The pointers of all parts of a folder, by one name; see clipaudit.store.gathered."""
+"""One list of the pointers of a folder's parts; see clipaudit.store.gathered."""
 
 from pathlib import Path
 

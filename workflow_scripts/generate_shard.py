@@ -1,4 +1,4 @@
-"""One shard of a made corpus; see rules/worlds.smk."""
+"""One shard of a synthetic corpus; see rules/worlds.smk."""
 
 from pathlib import Path
 

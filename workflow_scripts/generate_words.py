@@ -1,4 +1,4 @@
-"""Class names and vocabulary of a made world; see rules/worlds.smk."""
+"""Class names and vocabulary of a synthetic world; see rules/worlds.smk."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Groups of training images that repeat each other."""
+"""Groups of duplicate training images."""
 
 from clipaudit.steps.workflow import Step, run_step
 

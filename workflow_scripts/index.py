@@ -1,4 +1,4 @@
-"""The samples of a part, its drops, and which bytes its shards are."""
+"""The samples of a part, its drops, and the hashes of its shards."""
 
 from clipaudit.steps.workflow import Step, run_step
 

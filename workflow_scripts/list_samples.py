@@ -1,4 +1,4 @@
-"""The samples of a part of a corpus without pictures, its drops, and which bytes its files are."""
+"""The samples of a part of a corpus without images, its drops, and the hashes of its files."""
 
 from clipaudit.steps.workflow import Step, run_step
 
@@ -25,7 +25,7 @@ def compute(step: Step) -> None:
     step.write_tables("samples", samples, LISTED)
     if step.settings["labels"]:
         labels = step.settings_as(LabelSettings, "labels")
-        listed = LISTED.empty_table()  # `classes` is for test sets, which have pictures
+        listed = LISTED.empty_table()  # `classes` is for test sets, which have images
         labels.check(listed, step.file("classes"), step.files("mapped"), drops.table())
     step.write_table("drops", drops.table(), DROPS)
     rows = {number: rows_in_file(path) for number, path in files}

@@ -1,10 +1,10 @@
-"""What counts as text in the pictures of a part, and how many words of its caption each shows."""
+"""What counts as text in a part's images, and how many caption words each image shows."""
 
 from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
-    """Leave out what does not count, and match captions with the rest."""
+    """Drop text that does not count, and match captions with the rest."""
     from dataclasses import replace
 
     from clipaudit.parrot.caption_scripts import counted_scripts

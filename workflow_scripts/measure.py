@@ -1,4 +1,4 @@
-"""The metrics of a point: of the population, and of its most exposed records."""
+"""The metrics of a point: for the population, and for its most exposed records."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING

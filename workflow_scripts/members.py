@@ -1,10 +1,10 @@
-"""The samples of a part that are in a set for good."""
+"""The samples of a part that are finally in a set."""
 
 from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
-    """Leave out what repeats a record."""
+    """Remove duplicates of records."""
     from clipaudit.corpora.drops import DROPS
     from clipaudit.memorization.membership import MEMBERS, overlap_drops, without_overlaps
 

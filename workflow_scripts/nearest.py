@@ -4,9 +4,9 @@ from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
-    """Search the part for the test sets that no earlier search of it knows.
+    """Search the part for the test sets that no earlier search covers.
 
-    Resources say how, and never show in the tables.
+    Resources never affect the tables.
     """
     from clipaudit.ahead import one_ahead
     from clipaudit.neighbors.backends import quicker_backend, search

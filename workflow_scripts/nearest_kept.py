@@ -4,7 +4,7 @@ from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
-    """Search the kept samples; resources say how, and never show in the table."""
+    """Search the kept samples; resources never affect the table."""
     from clipaudit.corpora.splits import select_embeddings
     from clipaudit.neighbors.backends import quicker_backend, search
     from clipaudit.similarity.nearest import NEIGHBORS, PartSearch, query_sets

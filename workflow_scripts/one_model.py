@@ -1,4 +1,4 @@
-"""What a model recalls beyond what captions alone tell, of its records and of a hold-out."""
+"""What a model recalls beyond what captions alone reveal, for its records and a hold-out."""
 
 from clipaudit.steps.workflow import Step, run_step
 

@@ -1,4 +1,4 @@
-"""What models recall beyond what captions alone tell, over seeds."""
+"""What models recall beyond what captions alone reveal, over random seeds."""
 
 from clipaudit.steps.workflow import Step, run_step
 

@@ -1,4 +1,4 @@
-"""The place of every public image by uid."""
+"""The rank of every public image by uid."""
 
 from clipaudit.steps.workflow import Step, run_step
 

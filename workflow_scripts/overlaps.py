@@ -1,10 +1,10 @@
-"""Which drawn samples of a part repeat a record of A, B or the hold-out."""
+"""The drawn samples of a part that duplicate a record of A, B or the hold-out."""
 
 from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
-    """Compare uids, captions and, where there are embeddings, pictures."""
+    """Compare uids, captions and, if there are embeddings, images."""
     from functools import partial
     from itertools import zip_longest
 

@@ -1,10 +1,10 @@
-"""Whether a model knows the pairs of a source that it trained on, against a hold-out."""
+"""Whether a model knows the pairs of a source that it was trained on, against a hold-out."""
 
 from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
-    """Set the members against the hold-out."""
+    """Compare the members with the hold-out."""
     import pyarrow.compute as pc
 
     from clipaudit.memorization.measures import kept_in_one_corpus, read_in_one_corpus

@@ -1,4 +1,4 @@
-"""Whether models know the pairs of a source that they trained on, over seeds."""
+"""Whether models know the pairs of a source that they were trained on, over random seeds."""
 
 from clipaudit.steps.workflow import Step, run_step
 

@@ -1,4 +1,4 @@
-"""The embeddings of a part, by cluster, of what may be debiased but for repetitions."""
+"""The embeddings, by cluster, of a part's debiasing candidates, duplicates included."""
 
 from clipaudit.steps.workflow import Step, run_step
 

@@ -1,10 +1,10 @@
-"""The cluster of every picture of a part."""
+"""The cluster of every image of a part."""
 
 from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
-    """Place the pictures."""
+    """Place the images."""
     from clipaudit.parrot.clusters import PLACED, place
 
     placed = place(step.table("clustering"), step.batches("embeddings"))

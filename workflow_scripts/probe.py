@@ -1,4 +1,4 @@
-"""How similar a model finds pictures of nothing but a text to that text, by vocabulary."""
+"""A model's similarity of texts and images that show only the text, by vocabulary."""
 
 from clipaudit.steps.workflow import Step, run_step
 

@@ -1,4 +1,4 @@
-"""The manifest of a part without the samples that a cut takes away."""
+"""The manifest of a part without the samples that a cut removes."""
 
 from clipaudit.steps.workflow import Step, run_step
 

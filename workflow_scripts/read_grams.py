@@ -1,4 +1,4 @@
-"""The grams of a vocabulary that the user gives."""
+"""The n-grams of a vocabulary that the user gives."""
 
 from clipaudit.steps.workflow import Step, run_step
 

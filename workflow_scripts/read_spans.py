@@ -1,10 +1,10 @@
-"""The text in the pictures of a part, as the samples' JSON states it."""
+"""The text in the images of a part, as the samples' JSON states it."""
 
 from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
-    """Read the spans; what is stated drops no picture."""
+    """Read the spans; stated text never drops an image."""
     from clipaudit.corpora.drops import DROPS, Drops
     from clipaudit.parrot.spans import SPANS
     from clipaudit.parrot.stated_spans import read_spans

@@ -1,4 +1,4 @@
-"""How many objects of each record's picture the public images nearest to its caption show."""
+"""How many objects of each record's image the public images nearest to its caption show."""
 
 from clipaudit.steps.workflow import Step, run_step
 

@@ -1,10 +1,10 @@
-"""How many objects of each record's picture the words of its caption predict."""
+"""How many objects of each record's image the words of its caption predict."""
 
 from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
-    """Fit naive Bayes on the public set, and ask it."""
+    """Fit naive Bayes on the public set, and predict with it."""
     import pyarrow as pa
 
     from clipaudit.corpora.splits import select_rows

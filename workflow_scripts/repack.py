@@ -1,10 +1,10 @@
-"""A set as shards of its own, in a random order; of a control the samples are changed."""
+"""A set as its own shards, in a random order; in controls, the samples are changed."""
 
 from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
-    """Repack what has been collected of it."""
+    """Repack the collected samples of the set."""
     from collections.abc import Iterable
 
     import pyarrow as pa
@@ -16,7 +16,7 @@ def compute(step: Step) -> None:
     from clipaudit.corpora.splits import select_rows
     from clipaudit.parrot.controls import Lengths, WithoutText
 
-    step.files("manifests")  # where they are left out, so is this set
+    step.files("manifests")  # if they are omitted, so is this set
     members, control = pa.array(step.settings["members"]), step.settings["control"]
     own = [
         table.filter(pc.is_in(table["curated"], value_set=members))

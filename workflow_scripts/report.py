@@ -1,4 +1,4 @@
-"""results/report: the pages that people open, from tables, figures and the catalog."""
+"""results/report: the report's pages, from tables, figures and the catalog."""
 
 from pathlib import Path
 

@@ -1,10 +1,10 @@
-"""One gallery of a paper: test pictures beside the pictures nearest to them."""
+"""One gallery of a paper: test images beside the images nearest to them."""
 
 from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
-    """Pick test samples and their neighbours, look their pictures up, draw them."""
+    """Pick test samples and their neighbours, look their images up, draw them."""
     from clipaudit.corpora.addresses import shard_row
     from clipaudit.corpora.lookup import rows_of_shards
     from clipaudit.reports.drawings import figure_files

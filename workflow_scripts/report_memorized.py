@@ -1,10 +1,10 @@
-"""The most memorized samples as a picture."""
+"""The most memorized samples as an image."""
 
 from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
-    """Look the pictures up, and draw them."""
+    """Look the images up, and draw them."""
     from clipaudit.memorization.examples import EXAMPLES
     from clipaudit.memorization.reports.memorized_gallery import draw_memorized, shown_addresses
     from clipaudit.reports.drawings import figure_files

@@ -1,4 +1,4 @@
-"""One gallery of the parrot audit: pictures with text."""
+"""One gallery of the parrot audit: images with text."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def parts(step: Step, words: str) -> "Iterator[ScoredPart]":
-    """Yield what pictures are picked by, part by part."""
+    """Yield the data for picking images, part by part."""
     from clipaudit.parrot.examples import ScoredPart
 
     columns = ["shard", "row", "spans", f"{words}_co", f"{words}_rate"]
@@ -32,7 +32,7 @@ def of_shards(step: Step, name: str, corpus: str, shards: set[int]) -> "Iterator
 
 
 def compute(step: Step) -> None:
-    """Pick examples, look their captions, spans and pictures up, draw them."""
+    """Pick examples, look their captions, spans and images up, draw them."""
     from clipaudit.corpora.addresses import shards_and_rows
     from clipaudit.parrot.example_texts import describe_examples, example_addresses
     from clipaudit.parrot.examples import SPOTTED_EXAMPLES, pick_examples

@@ -1,10 +1,10 @@
-"""One table of the report: what its SQL gives."""
+"""One table of the report, from its SQL."""
 
 from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
-    """Ask the SQL."""
+    """Run the SQL."""
     import pyarrow as pa
 
     from clipaudit.errors import StepError, TooSmall
@@ -22,7 +22,7 @@ def compute(step: Step) -> None:
     except StepError as error:
         if not any(files and not views[view] for view, files in step.ingredients.inputs.items()):
             raise
-        # nothing is there of a view, so its columns may not be known
+        # a view has no files, so its columns may be unknown
         raise TooSmall(next(iter(step.left_out))) from error
     table = noted(table, step.left_out)
     step.write_table("table", table, table.schema)

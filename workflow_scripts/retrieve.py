@@ -4,7 +4,7 @@ from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
-    """Search the public set; resources say how, and never show in the table."""
+    """Search the public set; resources never affect the table."""
     from clipaudit.memorization.recall import RETRIEVED
     from clipaudit.memorization.retrieval import caption_queries, retrieve
     from clipaudit.neighbors.backends import quicker_backend, search

@@ -1,4 +1,4 @@
-"""How well a model finds the pictures of a corpus by their captions, and the other way."""
+"""How well a model retrieves a corpus's images by caption, and captions by image."""
 
 from clipaudit.steps.workflow import Step, run_step
 

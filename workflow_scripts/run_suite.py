@@ -1,4 +1,4 @@
-"""What clip_benchmark says of a model on one task of the suite."""
+"""clip_benchmark's result of a model on one task of the suite."""
 
 from pathlib import Path
 

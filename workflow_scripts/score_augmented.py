@@ -1,4 +1,4 @@
-"""How similar records are to their pairs: versions of captions to pictures, or the other way."""
+"""The similarity of records' pairs: versions of captions and images, or versions of images."""
 
 from clipaudit.steps.workflow import Step, run_step
 

@@ -1,10 +1,10 @@
-"""How similar captions are to the pictures of a part, raw and with text erased."""
+"""The similarity of captions and images of a part, raw and with text erased."""
 
 from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
-    """Score every picture, as it is and erased."""
+    """Score every image, as it is and erased."""
     from clipaudit.corpora.drops import DROPS, Drops
     from clipaudit.corpora.splits import select_rows
     from clipaudit.models.clip import use_device

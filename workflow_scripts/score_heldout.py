@@ -1,10 +1,10 @@
-"""How similar captions are to the held-out pictures, raw and with text erased."""
+"""The similarity of captions and held-out images, raw and with text erased."""
 
 from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
-    """Score every picture, as it is and erased."""
+    """Score every image, as it is and erased."""
     from clipaudit.corpora.drops import DROPS, Drops
     from clipaudit.corpora.sealed import Sealed
     from clipaudit.models.clip import use_device

@@ -1,4 +1,4 @@
-"""Which of its candidate captions a model finds nearest to every picture."""
+"""The candidate caption that a model finds nearest, for every image."""
 
 from clipaudit.steps.workflow import Step, run_step
 

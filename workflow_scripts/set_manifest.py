@@ -4,7 +4,7 @@ from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
-    """Say of every row of the base whether it is in the set, and why not."""
+    """Mark every row of the base as in the set, or give the reason why not."""
     from clipaudit.corpora.manifests import MANIFEST
     from clipaudit.memorization.allotment import within_size
     from clipaudit.memorization.cuts import with_cut, within_cut

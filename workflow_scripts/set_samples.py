@@ -1,4 +1,4 @@
-"""The samples of a part that are public, or that are records of A, B or the hold-out."""
+"""The samples of a part that are public, or records of A, B or the hold-out."""
 
 from clipaudit.steps.workflow import Step, run_step
 

@@ -1,4 +1,4 @@
-"""The objects of a corpus's pictures that others found, in the order of its samples."""
+"""Precomputed objects in a corpus's images, in the order of its samples."""
 
 from clipaudit.steps.workflow import Step, run_step
 

@@ -1,4 +1,4 @@
-"""The scores that others gave to the samples of a corpus, in the order of the samples."""
+"""Precomputed scores of a corpus, in the order of its samples."""
 
 from clipaudit.steps.workflow import Step, run_step
 

@@ -1,4 +1,4 @@
-"""The text that others spotted in a corpus, in the order of its samples."""
+"""Precomputed text in a corpus's images, in the order of its samples."""
 
 from clipaudit.steps.workflow import Step, run_step
 

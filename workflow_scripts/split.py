@@ -1,4 +1,4 @@
-"""The samples of a split: those of another corpus that its predicate chooses."""
+"""The samples of a split: samples of its source corpus that its predicate selects."""
 
 from clipaudit.steps.workflow import Step, run_step
 

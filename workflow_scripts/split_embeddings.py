@@ -1,4 +1,4 @@
-"""The embeddings of a split: those that its corpus has already."""
+"""The embeddings of a split, taken from its source corpus."""
 
 from clipaudit.steps.workflow import Step, run_step
 

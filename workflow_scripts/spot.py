@@ -1,10 +1,10 @@
-"""The text in the pictures of a part, by OCR."""
+"""The text in the images of a part, by OCR."""
 
 from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
-    """Read what no job has read before."""
+    """Read images that no job has read before."""
     from clipaudit.corpora.drops import DROPS, Drops
     from clipaudit.parrot.plugged_spotter import PluggedSpotter
     from clipaudit.parrot.settings import Spotting

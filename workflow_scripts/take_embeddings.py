@@ -1,4 +1,4 @@
-"""The embeddings of a part that others computed, joined to its samples and checked."""
+"""Precomputed embeddings of a part, joined to its samples and checked."""
 
 from clipaudit.steps.workflow import Step, run_step
 

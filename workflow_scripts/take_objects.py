@@ -1,4 +1,4 @@
-"""The objects of the pictures of a part that others found, joined to its samples."""
+"""Precomputed objects in the images of a part, joined to its samples."""
 
 from clipaudit.steps.workflow import Step, run_step
 

@@ -1,4 +1,4 @@
-"""The text that others spotted in a part, joined to its samples."""
+"""Precomputed text in the images of a part, joined to its samples."""
 
 from clipaudit.steps.workflow import Step, run_step
 

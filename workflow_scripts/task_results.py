@@ -4,7 +4,7 @@ from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
-    """Ask the SQL."""
+    """Run the SQL."""
     import pyarrow as pa
 
     from clipaudit.reports.leftout import noted

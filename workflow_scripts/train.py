@@ -4,7 +4,7 @@ from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
-    """Train the model; of its epochs the last one is the model, and those asked for are kept."""
+    """Train the model; the last epoch is the model, and requested epochs are kept."""
     from functools import partial
 
     from clipaudit.config.training import Architecture, Recipe

@@ -1,4 +1,4 @@
-"""Which candidate pairs are copies, by their pixels."""
+"""The candidate pairs that are copies, by their pixels."""
 
 from clipaudit.steps.workflow import Step, run_step
 

@@ -4,7 +4,7 @@ from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
-    """Remove what copies any test image."""
+    """Remove copies of any test image."""
     import pyarrow as pa
 
     from clipaudit.copies.groups import without_copies

@@ -1,4 +1,4 @@
-"""The manifest of a part with one image of each group of repeats."""
+"""The manifest of a part with one image of each group of duplicates."""
 
 from clipaudit.steps.workflow import Step, run_step
 

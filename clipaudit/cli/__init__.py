@@ -1,7 +1,7 @@
 """The command line: `clipaudit COMMAND`; see `clipaudit --help`.
 
-`stream` is started once a shard and epoch by training loops, so it is dispatched before anything
-but the standard library is imported.
+Training loops start `stream` once per shard and epoch, so it is dispatched before anything but
+the standard library is imported.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""`clipaudit audit`: from tars or pictures to answers, without settings."""
+"""`clipaudit audit`: audit tars or images without a settings file."""
 
 import json
 import os
@@ -21,7 +21,7 @@ PROFILE = "local"
     "--against",
     multiple=True,
     metavar="DATA",
-    help="A test set that is looked for in DATA; may be given several times.",
+    help="Test set to look for in DATA; may be given several times.",
 )
 @click.option(
     "--sample", type=click.IntRange(min=1), metavar="N", help="Search only N images of DATA."
@@ -29,11 +29,11 @@ PROFILE = "local"
 @click.option(
     "--encoder",
     metavar="MODEL",
-    help="Also compare images by this model: ViT-B-32:openai, timm/NAME, a folder, a name on the "
-    "hub. Its weights must be there.",
+    help="Also compare images with this model: ViT-B-32:openai, timm/NAME, a folder, a name on the "
+    "hub. Its weights must be on this machine.",
 )
 @click.option("--caption", metavar="FIELD", help="Field or column of DATA's captions.")
-@click.option("--no-text", is_flag=True, help="Leave out reading the text in pictures.")
+@click.option("--no-text", is_flag=True, help="Do not read the text in images.")
 @click.option(
     "--to",
     type=click.Path(path_type=Path, file_okay=False),
@@ -43,7 +43,7 @@ PROFILE = "local"
 )
 @click.option("--cores", metavar="N", default="all", show_default=True, help="Cores to use.")
 @gpus_option
-@click.option("--plan", "planned", is_flag=True, help="Say what would be computed, and stop.")
+@click.option("--plan", "planned", is_flag=True, help="Show what would be computed, and stop.")
 @format_option("text", "json", help="How to print the answers.")
 def audit(
     data: tuple[str, ...],
@@ -58,13 +58,13 @@ def audit(
     planned: bool,
     form: str,
 ) -> None:
-    """Say what is in training DATA: copies of test images, repeats, captions that spell pictures.
+    """Find copies of test images, duplicates and parroting captions in training DATA.
 
     DATA are tars (webdatasets) or Parquet files with images, patterns such as
     'web/{00000..00041}.tar', folders of these, or folders of images with captions in .txt files or
-    metadata.csv. All are read where they lie. Nothing is trained. The settings are written to
-    settings.yaml in the folder --to. Asked again, with more shards too, only what is new is
-    computed.
+    metadata.csv. The command reads them in place and trains nothing. It writes the settings to
+    settings.yaml in the folder --to. A second call, also with more shards, computes only what is
+    new.
 
     \b
     Example:
@@ -103,7 +103,7 @@ def _plan(form: str) -> None:
 
 
 def _compute(cores: str, gpus: int | None) -> None:
-    """Run the workflow in the current folder; stop with its message where it fails."""
+    """Run the workflow in the current folder; raise if it fails."""
     from clipaudit.steps.command import EVERYTHING, profile_path, snakemake_command
     from clipaudit.steps.machine import this_machine
 
@@ -116,8 +116,7 @@ def _compute(cores: str, gpus: int | None) -> None:
     )
     if subprocess.run(command, env=os.environ | machine.environment).returncode != 0:
         raise click.ClickException(
-            "The run stopped before its end; what is above says why. The same command goes on "
-            "from there."
+            "The run failed; the messages above say why. The same command continues from there."
         )
 
 

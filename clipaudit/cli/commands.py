@@ -1,6 +1,7 @@
-"""The commands of `clipaudit`, each in a module of its name: parse, call the library, print.
+"""The `clipaudit` commands: each has a module of its name that parses, calls the library, prints.
 
-Results go to standard output, messages to standard error; exit status 0 done, 1 our error, 2 usage.
+Results go to standard output, messages to standard error. Exit status: 0 done, 1 our error,
+2 usage.
 """
 
 from pathlib import Path
@@ -43,14 +44,14 @@ def commands() -> None:
 @click.option(
     "--to",
     type=click.Path(path_type=Path),
-    help="Folder to write whole new shards of all kept samples into.",
+    help="Write all kept samples as new shards into this folder.",
 )
 @click.option(
     "--samples-per-shard",
     type=click.IntRange(min=1),
     default=10_000,
     show_default=True,
-    help="Samples of a new shard (--to).",
+    help="Samples per new shard (--to).",
 )
 @force_option
 @results_option(exists=False)
@@ -64,13 +65,13 @@ def stream(
     results: Path,
     store: Path,
 ) -> None:
-    """Write the kept samples of one shard to standard output, as a tar, or of all as new shards.
+    """Write the kept samples of one shard to standard output as a tar, or all as new shards.
 
     MANIFEST is `corpus/name` as in results/manifests, or the name or digest of a sealed manifest.
-    SHARD counts from 0 over all corpora of the manifest. By a full digest nothing of the results is
-    read, and only Python's standard library is loaded: trainers should name that.
+    SHARD counts from 0 over all corpora of the manifest. Give a full digest in training: the
+    command then reads no results and loads only Python's standard library.
 
-    The same command with --to completes a folder that a killed one left.
+    If a command with --to is killed, the same command completes its folder.
 
     \b
     Example:
@@ -80,7 +81,7 @@ def stream(
         --train-data 'pipe:clipaudit stream <full digest of a sealed manifest> {0..41407}'
     """
     if (shard is None) == (to is None):
-        raise click.UsageError("Give the number of a shard, or --to FOLDER, and not both.")
+        raise click.UsageError("Give either the number of a shard or --to FOLDER.")
     from clipaudit.cli.stream import print_shard
     from clipaudit.exports.shards import opened, write_shards
     from clipaudit.plaintext import plain

@@ -1,4 +1,4 @@
-"""`clipaudit compact`: the lineage records of a store in few files."""
+"""`clipaudit compact`: pack a store's lineage records into few files."""
 
 import json
 from dataclasses import asdict
@@ -13,10 +13,10 @@ from clipaudit.cli.options import format_option, store_option
 @format_option("text", "json", help="How to print what was packed.")
 @store_option()
 def compact(form: str, store: Path) -> None:
-    """Pack the store's lineage records, a small file each, into at most 256 files.
+    """Pack the store's lineage records, one small file each, into at most 256 files.
 
-    Every command reads both; with many thousands of records the packed ones are faster, and
-    kinder to a shared disk. Safe while a run goes on. A run does it itself now and then.
+    Every command reads both forms. With many thousands of records, packed ones are faster and
+    load a shared disk less. The command is safe during a run. Runs also pack now and then.
 
     \b
     Example:
@@ -36,5 +36,5 @@ def compact(form: str, store: Path) -> None:
     else:
         click.echo(
             f"{many(done.records, 'loose record')} of {done.loose_bytes:,} bytes packed into "
-            f"{many(done.files, 'file')} of now {done.bytes:,} bytes"
+            f"{many(done.files, 'file')}, now {done.bytes:,} bytes"
         )

@@ -1,6 +1,6 @@
-"""What a shell may complete: names that a run has, read without a lock and without computing.
+"""Shell completion of the names in a run, read without a lock and without computing.
 
-Nothing is completed where there is no run, and no message is ever printed.
+Without a run nothing is completed. No message is ever printed.
 """
 
 import re
@@ -9,8 +9,8 @@ from pathlib import Path
 
 import click
 
-_MOST_SAMPLES = 50  # that a shell is offered; more would fill its screen
-_PREFIX_DIGITS = 2  # of a uid; fewer would begin too many
+_MOST_SAMPLES = 50  # offered to the shell; more would fill the screen
+_PREFIX_DIGITS = 2  # of a uid; fewer would match too many
 
 
 def tables(context: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
@@ -23,7 +23,7 @@ def columns(context: click.Context, param: click.Parameter, incomplete: str) -> 
     """Return the columns of the table that the command names."""
     import pyarrow.parquet as pq
 
-    # while an option waits for its value, click has not taken the arguments apart
+    # click has not parsed the arguments yet if an option waits for its value
     name = context.params.get("table") or next(iter(context.args), None)
     files = [
         file
@@ -77,7 +77,7 @@ def examples(context: click.Context, param: click.Parameter, incomplete: str) ->
 
 
 def targets(context: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Return what is usually made, and settings files of the current folder."""
+    """Return the usual targets and the settings files of the current folder."""
     from clipaudit.steps.command import EVERYTHING
 
     settings = [str(path) for path in Path().glob("*.y*ml")]

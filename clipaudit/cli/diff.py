@@ -1,4 +1,4 @@
-"""`clipaudit diff`: which cells of the tables differ between two runs, and why."""
+"""`clipaudit diff`: show which cells of the tables differ between two runs, and why."""
 
 import csv
 import io
@@ -21,7 +21,7 @@ SHOWN_ROWS = 10  # rows of a table that are printed without --all
 SHOWN_CAUSES = 8  # of each kind
 SHOWN_NUMBERS = 6  # causes that one row names
 LONGEST_VALUE = 60  # characters of a value that are printed
-BEFORE_DIFFERENCE = 20  # of these, what two long values have in common
+BEFORE_DIFFERENCE = 20  # of these, characters shown before two long values diverge
 
 CSV_COLUMNS = (
     "table", "change", "key", "column", "before", "after", "difference", "causes",
@@ -37,12 +37,12 @@ CSV_COLUMNS = (
     multiple=True,
     metavar="NAME",
     shell_complete=completion.tables,
-    help="Compare this table alone.",
+    help="Compare only this table; may be repeated.",
 )
-@click.option("--attribute", is_flag=True, help="Compute each cell with one thing changed alone.")
+@click.option("--attribute", is_flag=True, help="Recompute each cell with one change at a time.")
 @click.option("--all", "everything", is_flag=True, help="Print every row, cause and attempt.")
 @format_option("text", "json", "csv", help="How to print; JSON and CSV have every row.")
-@results_option("Folder of the run's results, where no B is given.", exists=False)
+@results_option("Folder of the run's results, if no B is given.", exists=False)
 @store_option()
 def diff(
     before: str,
@@ -56,9 +56,9 @@ def diff(
 ) -> None:
     """Show which cells of the report tables differ between the runs A and B, and why.
 
-    A run is a pin (`clipaudit pin`) or a results folder; without B, the results of now. Causes are
-    the first things upstream that differ: data, code, settings or environment. Numbers in brackets
-    say which of them reach a row.
+    A run is a pin (`clipaudit pin`) or a results folder; without B, the current results. Causes are
+    the first differences upstream: data, code, settings or environment. Numbers in brackets show
+    which causes affect a row.
 
     \b
     Example:
@@ -101,10 +101,10 @@ def _lines(found: Json, *, everything: bool) -> Iterator[str]:
 
 
 def _cause_lines(causes: Sequence[Json], most: int | None) -> Iterator[str]:
-    """Yield the causes by kind; many files of data do not hide a setting."""
+    """Yield the causes by kind, so that many data files do not hide a setting."""
     for is_first, title in (
         (True, "causes, first upstream"),
-        (False, "causes where what is read differs already"),
+        (False, "causes where the inputs already differ"),
     ):
         some = [cause for cause in causes if cause["first"] == is_first]
         if some:
@@ -130,7 +130,7 @@ def _cause_text(cause: Json) -> str:
 
 def _reach_text(cause: Json) -> str:
     where = f"in {', '.join(map(plain, cause['steps']))}; " if cause["steps"] else ""
-    rows = f" and {counted(cause['rows'], 'row')} come or gone" if cause["rows"] else ""
+    rows = f" and {counted(cause['rows'], 'row')} added or removed" if cause["rows"] else ""
     tables, cells = counted(cause["tables"], "table"), counted(cause["cells"], "cell")
     return f"{where}reaches {cells}{rows} in {tables}"
 
@@ -153,7 +153,7 @@ def _table_lines(table: Json, *, everything: bool) -> Iterator[str]:
     for column, (old, new) in table["types"].items():
         yield f"  column {plain(column)}: {old} -> {new}"
     if table["moved"]:
-        yield "  rows stand in another order"
+        yield "  rows are in a different order"
     for row in rows if everything else rows[:SHOWN_ROWS]:
         yield from _row_lines(row, everything=everything)
     if len(rows) > SHOWN_ROWS and not everything:
@@ -172,20 +172,20 @@ def _row_lines(row: Json, *, everything: bool) -> Iterator[str]:
 
 
 def _alone_lines(cell: Json, *, everything: bool) -> Iterator[str]:
-    """Yield what each thing alone makes of a cell, or only of those that move it."""
+    """Yield a cell's value with each single change, by default only changes that move it."""
     alone = cell.get("alone", {})
     shown = {name: value for name, value in alone.items() if everything or value != cell["before"]}
     for name, value in shown.items():
-        yield f"      {_text(value)}  with {plain(name)} of B alone"
+        yield f"      {_text(value)}  with only {plain(name)} from B"
     if alone and not shown:
-        yield f"      as in A with any one of {counted(len(alone), 'thing')} of B alone"
+        yield f"      as in A with any one of {counted(len(alone), 'thing')} from B"
     left = cell.get("left_over")
-    if left is not None and abs(left) > 1e-12 * abs(cell["difference"]):  # not rounding alone
-        yield f"      {left:+.4g}  left over: comes of several together"
+    if left is not None and abs(left) > 1e-12 * abs(cell["difference"]):  # more than rounding
+        yield f"      {left:+.4g}  left over: from several changes together"
 
 
 def _pair(before: object, after: object) -> tuple[str, str]:
-    """Return two values that differ as texts that differ, long ones from where they begin to."""
+    """Return two different values as different texts; long ones start near the difference."""
     old, new = _whole(before), _whole(after)
     if old == new:
         old, new = _whole(before, digits=17), _whole(after, digits=17)

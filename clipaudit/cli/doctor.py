@@ -1,4 +1,4 @@
-"""`clipaudit doctor`: one page on the installation, the machine and the folder, for an issue."""
+"""`clipaudit doctor`: describe the installation, the machine and the folder, for an issue."""
 
 import json
 import textwrap
@@ -21,10 +21,10 @@ _WIDTH = 100
 def doctor(form: str, results: Path, store: Path) -> None:
     """Show the state of the installation, the machine and the current folder on one page.
 
-    Versions, cores, memory, GPUs, compiler, the search for neighbours in use, free disk, whether
-    the store's objects are there, and the settings files found. Nothing is hashed, sent or changed,
-    and no other settings or variables are shown: paste the page into an issue. Works outside a
-    project, too. Exits with 1 if something is broken.
+    The page shows versions, cores, memory, GPUs, compiler, the neighbour search in use, free disk,
+    whether the store's objects exist, and the settings files found. It hashes, sends and changes
+    nothing, and shows no other settings or variables: paste it into an issue. It also works outside
+    a project. The command exits with 1 if something is broken.
 
     \b
     Example:
@@ -52,7 +52,7 @@ def page(found: dict[str, Any]) -> Iterator[str]:
     missing = [name for name, version in versions["libraries"].items() if version is None]
     if missing:
         yield from _entry("not installed", ", ".join(missing))
-    yield from _entry("cores", f"{machine['cores']} of {machine['cores_in_all']} may be used")
+    yield from _entry("cores", f"{machine['cores']} of {machine['cores_in_all']} usable")
     yield from _entry("memory", f"{size(machine['memory'])}, {size(machine['memory_free'])} free")
     yield from _entry("GPUs", _gpus(machine))
     yield from _entry("compiler", machine["compiler"] or "no C++ compiler")
@@ -61,9 +61,9 @@ def page(found: dict[str, Any]) -> Iterator[str]:
     yield from _entry("results", _results(found["results"]))
     yield from _entry("store", _store(found["store"]))
     yield from _entry("settings", _settings(found["settings"]))
-    yield from _entry("last run", found["last_run"] or "none noted in logs/runs")
+    yield from _entry("last run", found["last_run"] or "none in logs/runs")
     variables = [f"{name}={value}" for name, value in found["variables"].items()]
-    yield from _entry("variables", ", ".join(variables) or "none of those that clipaudit reads")
+    yield from _entry("variables", ", ".join(variables) or "none that clipaudit reads")
     yield from _problems(found["problems"])
 
 
@@ -87,7 +87,7 @@ def _gpus(machine: dict[str, Any]) -> str:
     if not machine["gpus"]:
         return "none"
     told = "; ".join(machine["gpus"])
-    return told if machine["gpus_used"] else f"{told}. Not used: that takes clipaudit[gpu]"
+    return told if machine["gpus_used"] else f"{told}. Not used: install clipaudit[gpu]"
 
 
 def _neighbors(neighbors: dict[str, Any]) -> str:
@@ -99,20 +99,20 @@ def _neighbors(neighbors: dict[str, Any]) -> str:
 
 def _results(results: dict[str, Any]) -> str:
     if not results["there"]:
-        return f"{results['folder']}: not there, {size(results['free'])} free. No run started here"
+        return f"{results['folder']}: missing, {size(results['free'])} free. No run started here"
     return (
         f"{results['folder']}: {many(results['pointers'], 'pointer')}, {size(results['free'])} "
-        f"free. {results['checked']:,} were checked: {results['damaged'] or 'none'} damaged. "
+        f"free. {results['checked']:,} checked, {results['damaged'] or 'none'} damaged. "
         "Objects were not hashed: `clipaudit verify` does that"
     )
 
 
 def _store(store: dict[str, Any]) -> str:
     if not store["there"]:
-        return f"{store['folder']}: not there, {size(store['free'])} free"
+        return f"{store['folder']}: missing, {size(store['free'])} free"
     told = f"{store['folder']}: {many(store['objects'], 'object')}, {size(store['free'])} free"
     if store["unfinished"]:
-        told += f". {store['unfinished']} unfinished files: running steps, or killed ones"
+        told += f". {store['unfinished']} unfinished files of running or killed steps"
     if store["quarantine"]:
         told += f". {store['quarantine']} files in quarantine"
     return told
@@ -120,10 +120,10 @@ def _store(store: dict[str, Any]) -> str:
 
 def _settings(settings: list[dict[str, Any]]) -> str:
     if not settings:
-        return "none in this folder: `clipaudit init NAME` writes some"
+        return "none in this folder: `clipaudit init NAME` writes a file"
     return "; ".join(
         f"{each['file']}: "
-        + ("wrong, see below" if each["sections"] is None else ", ".join(each["sections"]))
+        + ("invalid, see below" if each["sections"] is None else ", ".join(each["sections"]))
         for each in settings
     )
 

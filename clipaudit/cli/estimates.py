@@ -1,4 +1,4 @@
-"""How `clipaudit plan --estimate` prints: a line a rule, the totals, what is not known."""
+"""Print `clipaudit plan --estimate`: one line per rule, the totals, what is unknown."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ _SHORT = 60  # characters of a model's definition that are shown
 
 
 def estimate_lines(found: "Estimate") -> Iterator[str]:
-    """Yield the lines of an estimate, for people."""
+    """Yield the lines of an estimate as text."""
     for corpus, samples in found.samples.items():
         yield f"samples of {corpus}: {samples}"
     needed = found.total("bytes")
@@ -32,13 +32,13 @@ def estimate_lines(found: "Estimate") -> Iterator[str]:
     yield from _aligned([HEADINGS, *map(_row, found.stages), total])
     for stage in found.stages:
         for why, jobs in stage.unknown.items():
-            yield f"not known, {many(jobs, 'job')}: {_shortened(why)}"
+            yield f"unknown, {many(jobs, 'job')}: {_shortened(why)}"
     if found.no_steps:
         named = ", ".join(f"{rule} {jobs:,}" for rule, jobs in sorted(found.no_steps.items()))
-        yield f"not counted, since recorded nowhere: {named}"
+        yield f"not counted, because never recorded: {named}"
     largest = max(found.stages, key=lambda stage: stage.asked_mb, default=None)
     if largest and largest.asked_mb:
-        yield f"memory that one job asks for, at most: {largest.asked_mb:,} MB ({largest.rule})"
+        yield f"largest memory request of one job: {largest.asked_mb:,} MB ({largest.rule})"
     at_least = "at least " if found.total("unsized") else ""
     yield f"needed on the store's disk: {at_least}{size(needed)}"
     yield f"free on the store's disk: {size(found.free_bytes)}"
@@ -80,12 +80,12 @@ def _rate(stage: "Stage") -> str:
     if stage.records:
         said.append(many(stage.records, "record"))
     if stage.beyond > 1.5:
-        said.append(f"of jobs of 1/{stage.beyond:,.3g} the work")
+        said.append(f"from jobs with 1/{stage.beyond:,.3g} of the work")
     return ", ".join(said)
 
 
 def _shortened(why: str) -> str:
-    """Return a reason in which the definition of an own model is cut."""
+    """Return a reason with the definition of a user's own model cut short."""
     before, brace, definition = why.partition("{")
     inside, end, after = definition.rpartition("}")
     cut = f"{inside[:_SHORT]}..." if len(inside) > _SHORT else inside

@@ -1,4 +1,4 @@
-"""`clipaudit export`: the samples that a manifest keeps, for other tools."""
+"""`clipaudit export`: write the samples that a manifest keeps for other tools."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
         ["datacomp", "uids", "parquet", "croissant", "fiftyone", "imagefolder", "hf-parquet"]
     ),
     required=True,
-    help="datacomp: sorted .npy of uids; uids: text, one a line; parquet: a row a sample with all "
-    "its scores; croissant: the same, described in Croissant 1.1; fiftyone: a folder that FiftyOne "
+    help="datacomp: sorted .npy of uids; uids: text, one per line; parquet: a row per sample with "
+    "all scores; croissant: the same, described in Croissant 1.1; fiftyone: a folder that FiftyOne "
     "loads; imagefolder, hf-parquet: images, captions and scores that Hugging Face's datasets "
     "loads.",
 )
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 @click.option(
     "--all-rows",
     is_flag=True,
-    help="Also the rows that left, and why (parquet, croissant, fiftyone).",
+    help="Also the removed rows, and why (parquet, croissant, fiftyone).",
 )
 @click.option(
     "--vectors",
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 @click.option(
     "--no-pictures",
     is_flag=True,
-    help="Leave the pictures out; their places in the folder stay empty (fiftyone).",
+    help="Omit the images; their paths in the folder stay empty (fiftyone).",
 )
 @click.option("--license", "terms", help="Licence of the data: a URL or words (croissant).")
 @force_option
@@ -62,7 +62,7 @@ def export(
     results: Path,
     store: Path,
 ) -> None:
-    """Write the samples that a manifest keeps in a format of other tools.
+    """Write the samples that a manifest keeps in another tool's format.
 
     MANIFEST is `corpus/name` as in results/manifests, or the name or digest of a sealed manifest.
 
@@ -73,13 +73,13 @@ def export(
       clipaudit export posters/cotr-0.1-500 --format parquet --all-rows --output posters.parquet
     """
     if all_rows and form not in ("parquet", "croissant", "fiftyone"):
-        raise click.UsageError(f"--all-rows: {form} holds the kept samples and nothing else.")
+        raise click.UsageError(f"--all-rows: {form} holds only the kept samples.")
     if vectors and form not in ("parquet", "croissant"):
         raise click.UsageError(f"--vectors: {form} has no columns of vectors.")
     if no_pictures and form != "fiftyone":
-        raise click.UsageError(f"--no-pictures: {form} is not fiftyone.")
+        raise click.UsageError(f"--no-pictures: only for fiftyone, not for {form}.")
     if terms and form != "croissant":
-        raise click.UsageError(f"--license: {form} states none, croissant does.")
+        raise click.UsageError(f"--license: only for croissant, not for {form}.")
     from clipaudit.exports.formats import export as write
     from clipaudit.plaintext import plain
     from clipaudit.store.store import Store

@@ -1,4 +1,4 @@
-"""`clipaudit gc`: give back the disk that nothing named any more occupies."""
+"""`clipaudit gc`: free the disk space of objects that nothing names any more."""
 
 import json
 import re
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}  # in seconds
 _KINDS = {
     "objects": "objects that nothing names",
-    "actions": "stored actions that placed no pointer of now",
-    "unfinished": "leftovers of steps that were killed",
-    "seen": "memos of objects that are gone",
-    "pieces": "notes of what actions that are gone hold",
-    "files": "memos of users' files that are gone",
-    "quarantine": "damaged objects that were put aside",
+    "actions": "stored actions that placed no current pointer",
+    "unfinished": "leftovers of killed steps",
+    "seen": "memos of missing objects",
+    "pieces": "notes of what missing actions hold",
+    "files": "memos of missing user files",
+    "quarantine": "damaged objects in quarantine",
 }
 
 
@@ -30,41 +30,41 @@ def _seconds(context: click.Context, option: click.Parameter, value: str) -> flo
     """Return the seconds of a time such as 7d, 12h or 90s."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhdw])", value)
     if not found:
-        message = f"{value!r} is no time. Write 7d, 12h, 30m or 90s."
+        message = f"{value!r} is not a duration. Write 7d, 12h, 30m or 90s."
         raise click.BadParameter(message, context, option)
     return float(found[1]) * _UNITS[found[2]]
 
 
 @click.command()
-@click.option("--delete", is_flag=True, help="Remove it; without this, only say what would go.")
-@click.option("--dry-run", is_flag=True, help="Only say what would go: the default, by its name.")
+@click.option("--delete", is_flag=True, help="Remove the files; without this, only list them.")
+@click.option("--dry-run", is_flag=True, help="Only list what would be removed: the default.")
 @click.option(
     "--grace",
     metavar="DURATION",
     callback=_seconds,
     default="7d",
     show_default=True,
-    help="What was written or used within this time stays.",
+    help="Keep files that were written or used within this time.",
 )
 @click.option(
     "--results",
     "folders",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     multiple=True,
-    help="A results folder that uses the store, besides those that lie beside it or that runs "
-    "have registered.",
+    help="Another results folder that uses the store, besides those next to it and those that runs "
+    "registered.",
 )
 @click.option(
     "--forget-missing",
     is_flag=True,
-    help="Let go of what registered results folders named that are not there any more.",
+    help="Stop keeping what registered results folders named if the folders no longer exist.",
 )
 @click.option(
     "--no-lock",
     is_flag=True,
-    help="Go on where the disk cannot lock files; never run two at once then.",
+    help="Continue on a disk that cannot lock files; then never run two at the same time.",
 )
-@format_option("text", "json", help="How to print what goes and what stays.")
+@format_option("text", "json", help="How to print what is removed and what stays.")
 @store_option()
 def gc(
     delete: bool,
@@ -78,8 +78,8 @@ def gc(
 ) -> None:
     """Remove objects that no results folder and no pin names any more.
 
-    A dry run unless --delete is given. Runs may go on meanwhile: what they wrote or took within
-    the grace period stays. Lineage records, and what was read in pictures, always stay.
+    This is a dry run unless --delete is given. Other runs may continue: what they wrote or used
+    within the grace period stays. Lineage records and texts read in images always stay.
 
     \b
     Example:
@@ -87,7 +87,7 @@ def gc(
       clipaudit gc --delete --grace 30d
     """
     if delete and dry_run:
-        raise click.UsageError("Give --delete or --dry-run, and not both.")
+        raise click.UsageError("Give either --delete or --dry-run.")
     from clipaudit.lineage.keeping.collection import collect
     from clipaudit.store.store import Store
 
@@ -109,10 +109,10 @@ def _tell(done: "Collection", delete: bool) -> None:
     for name, pointers in done.roots.items():
         click.echo(f"{plain(name)}: {pointers} pointers")
     for folder in done.gone:
-        lost = "forgotten" if delete else "--delete will ask for it, or for --forget-missing"
-        click.echo(f"{plain(folder)}: not there: {lost}", err=True)
+        lost = "forgotten" if delete else "--delete will need it, or --forget-missing"
+        click.echo(f"{plain(folder)}: missing: {lost}", err=True)
     if done.running:
-        click.echo(f"{done.running} steps at work: what they may have written stays")
+        click.echo(f"{done.running} steps running: what they may have written stays")
     click.echo(f"kept: {done.kept.files} objects, {done.kept.bytes:,} bytes")
     if done.young.files:
         click.echo(f"kept for now: {done.young.files} objects, {done.young.bytes:,} bytes, young")
@@ -124,4 +124,4 @@ def _tell(done: "Collection", delete: bool) -> None:
             click.echo(f"{verb}: {amount.files} {_KINDS[kind]}, {amount.bytes:,} bytes")
     total = sum(amount.bytes for amount in done.garbage.values())
     hint = "" if delete or not total else "; run again with --delete"
-    click.echo(f"{verb} in all: {total:,} bytes{hint}")
+    click.echo(f"{verb} in total: {total:,} bytes{hint}")

@@ -1,4 +1,4 @@
-"""`clipaudit import`: data of other tools, checked and described as blocks of the settings."""
+"""`clipaudit import`: check data of other tools and describe it as blocks of the settings."""
 
 from collections.abc import Callable, Mapping
 from functools import wraps
@@ -16,34 +16,35 @@ if TYPE_CHECKING:
 
 _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 _folder = click.argument("folder", type=_FOLDER)
-# an importer that reads what looks like another's data
+# (importer, kind): this importer also reads data that looks like the other kind
 _TAKEN = {("datacomp", "img2dataset"), ("aro", "folder")}
 _compare = click.option(
     "--compare",
     "compared",
     type=click.IntRange(min=1),
-    help="Compare the tars of so many shards, evenly spaced, instead of all.",
+    help="Compare the tars of this many evenly spaced shards instead of all.",
 )
 _classes = click.option(
     "--classes",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="Text file with one class name a line, in the order of the labels: use the labels.",
+    help="Use the labels; text file with one class name per line, in the order of the labels.",
 )
 _caption = click.option(
     "--caption", metavar="FIELD", help="Field or column of the caption.  [default: found by name]"
 )
 _label_set = click.option(
     "--label-set",
-    help="Name of the label set, if the settings have none of the same classes. [default: --name]",
+    help="Name of the label set, if no label set has the same classes. [default: --name]",
 )
 
 
 @click.group("import")
 def imports() -> None:
-    """Describe data of other tools for the settings, after checking it.
+    """Check data of other tools and describe it for the settings.
 
-    The block of the corpus is printed; with --output it is added to a file of settings, which keeps
-    its comments. Paths are written as given: relative to the folder that snakemake runs in.
+    The command prints the block of the corpus; with --output it adds the block to a settings file
+    and keeps its comments. Paths are written as given: relative to the folder that snakemake runs
+    in.
 
     \b
     Example:
@@ -53,10 +54,10 @@ def imports() -> None:
 
 
 def importer(read: Callable[..., "Imported"]) -> Decorator:
-    """Make what reads blocks print them or add them to a file: with the options for where they go.
+    """Turn a function that reads blocks into a command that prints them or adds them to a file.
 
-    All importers share these: the name, the file, and whether what differs is replaced. Where the
-    data is another importer's, they say so.
+    All importers share the options --name, --output and --force. If the data belongs to another
+    importer, the command says so.
     """
 
     @wraps(read)
@@ -69,7 +70,7 @@ def importer(read: Callable[..., "Imported"]) -> Decorator:
             imported = read(**values)
         except InputError as error:
             raise InputError(f"{error} {_hint(values)}".rstrip()) from error
-        if "places" in values and (hint := _hint(values)):  # tars that others wrote are read, too
+        if "places" in values and (hint := _hint(values)):  # `tars` also reads other tools' tars
             imported.notes.append(hint)
         for note in imported.notes:
             click.echo(note, err=True)
@@ -84,11 +85,11 @@ def importer(read: Callable[..., "Imported"]) -> Decorator:
             click.echo(unused_line(unused), err=True)
 
     for decorator in (
-        click.option("--force", is_flag=True, help="Replace what differs."),
+        click.option("--force", is_flag=True, help="Replace blocks that differ."),
         click.option(
             "--output",
             type=click.Path(path_type=Path, dir_okay=False),
-            help="YAML file of settings to add the block to; made if it is not there.",
+            help="YAML settings file to add the block to; created if missing.",
         ),
         click.option("--name", required=True, help="Name of the corpus in the settings."),
     ):
@@ -97,7 +98,7 @@ def importer(read: Callable[..., "Imported"]) -> Decorator:
 
 
 def _hint(values: Mapping[str, Any]) -> str:
-    """Return which importer reads the folder, or "" if it is the one that was called."""
+    """Return a hint at the importer for the folder, or "" if it is the one that was called."""
     from clipaudit.imports.recognition import recognise
 
     places = [Path(place) for place in values.get("places", [values.get("folder")])]
@@ -115,7 +116,7 @@ def _hint(values: Mapping[str, Any]) -> str:
 @_classes
 @_label_set
 def tars(places: tuple[str, ...], name: str, **asked: Any) -> "Imported":  # noqa: ANN401
-    """Plain webdataset tars: jpg, png or webp, with txt, json or cls.
+    """Import plain webdataset tars: jpg, png or webp, with txt, json or cls.
 
     Captions come from .txt or from a field of .json, labels from .cls or .json.
 
@@ -136,9 +137,9 @@ def tars(places: tuple[str, ...], name: str, **asked: Any) -> "Imported":  # noq
 @_classes
 @_label_set
 def parquet(places: tuple[str, ...], name: str, **asked: Any) -> "Imported":  # noqa: ANN401
-    """Parquet files with images, as Hugging Face's datasets writes them.
+    """Import Parquet files with images, as Hugging Face's datasets writes them.
 
-    Captions come from a column of texts, labels from the column `label` or `cls`.
+    Captions come from a text column, labels from the column `label` or `cls`.
 
     \b
     Example:
@@ -155,7 +156,7 @@ def parquet(places: tuple[str, ...], name: str, **asked: Any) -> "Imported":  # 
 @_folder
 @_compare
 def img2dataset(folder: Path, name: str, compared: int | None) -> "Imported":
-    """Tars and Parquet that img2dataset wrote; the rows with status success are the samples.
+    """Import img2dataset's tars and Parquet; the rows with status success are the samples.
 
     \b
     Example:
@@ -171,7 +172,7 @@ def img2dataset(folder: Path, name: str, compared: int | None) -> "Imported":
 @_folder
 @_label_set
 def clip_benchmark(folder: Path, name: str, label_set: str | None) -> "Imported":
-    """A webdataset of CLIP_benchmark as a test set: shards, class names, prompts.
+    """Import a webdataset of CLIP_benchmark as a test set: shards, class names, prompts.
 
     \b
     Example:
@@ -197,9 +198,9 @@ def clip_benchmark(folder: Path, name: str, label_set: str | None) -> "Imported"
     help="Folder for the tars that are written.  [default: data/NAME]",
 )
 def aro(folder: Path, name: str, annotations: Path, shards: Path | None) -> "Imported":
-    """ARO's images and candidate captions as tars for caption selection.
+    """Import ARO's images and candidate captions as tars for caption selection.
 
-    Symmetric relations and rare pairs of attributes are left out, as ARO does.
+    Like ARO, the command omits symmetric relations and rare pairs of attributes.
 
     \b
     Example:
@@ -219,20 +220,20 @@ def aro(folder: Path, name: str, annotations: Path, shards: Path | None) -> "Imp
     type=click.Path(path_type=Path, file_okay=False),
     help="Folder for the lists of the images.  [default: data/NAME]",
 )
-@click.option("--classes", is_flag=True, help="The uppermost folders are classes.")
+@click.option("--classes", is_flag=True, help="The top-level folders are classes.")
 @_label_set
 @click.option(
     "--per-list",
     type=click.IntRange(min=1),
     default=1000,
     show_default=True,
-    help="Images of a list, which is read as a shard.",
+    help="Images per list; each list is read as a shard.",
 )
 def image_folder(folder: Path, name: str, lists: Path | None, **asked: Any) -> "Imported":  # noqa: ANN401
-    """A folder of images, which are read where they lie: lists of them are written.
+    """Import a folder of images: write lists of them and read the images in place.
 
     Captions come from .txt beside the images or from metadata.csv or metadata.jsonl, with --classes
-    from the folders. The same command again lists what is new.
+    from the folders. Run the same command again to list new images.
 
     \b
     Example:
@@ -246,23 +247,23 @@ def image_folder(folder: Path, name: str, lists: Path | None, **asked: Any) -> "
 @imports.command("clip-retrieval")
 @importer
 @_folder
-@click.option("--corpus", help="Corpus in the settings that they are of.")
+@click.option("--corpus", help="Corpus in the settings that the embeddings belong to.")
 @click.option(
     "--as-corpus",
     metavar="NAME",
-    help="Instead of --corpus: write this corpus, too. It has no pictures: its samples are the "
-    "rows of the metadata.",
+    help="Instead of --corpus: also write this corpus. It has no images; its samples are the rows "
+    "of the metadata.",
 )
-@click.option("--encoder", required=True, help="Encoder in the settings that made them.")
+@click.option("--encoder", required=True, help="Encoder in the settings that computed them.")
 @click.option(
-    "--column", default="image_path", show_default=True, help="Column that says whose a row is."
+    "--column", default="image_path", show_default=True, help="Column that identifies the sample."
 )
 @click.option(
     "--join-on",
     type=click.Choice(["key", "uid", "url"]),
     default="key",
     show_default=True,
-    help="What of a sample the column holds.",
+    help="What the column holds.",
 )
 def clip_retrieval(
     folder: Path,
@@ -273,9 +274,9 @@ def clip_retrieval(
     column: str,
     join_on: Literal["key", "uid", "url"],
 ) -> "Imported":
-    """Embeddings that clip-retrieval computed, taken instead of embedding the pictures again.
+    """Import embeddings that clip-retrieval computed, instead of embedding the images again.
 
-    FOLDER holds img_emb/ and metadata/; --name is that of the block under `embeddings`.
+    FOLDER holds img_emb/ and metadata/; --name names the block under `embeddings`.
 
     \b
     Example:
@@ -287,8 +288,7 @@ def clip_retrieval(
     named = corpus or as_corpus
     if named is None or (corpus and as_corpus):
         raise click.UsageError(
-            "give either --corpus, of which there are pictures, or --as-corpus, of which there are "
-            "none."
+            "give either --corpus, for a corpus with images, or --as-corpus, for one without."
         )
     return import_clip_retrieval(
         folder,
@@ -307,13 +307,13 @@ def clip_retrieval(
     "--lists",
     type=click.Path(path_type=Path, file_okay=False),
     required=True,
-    help="Folder for the lists that are written, a Parquet file for each file of documents.",
+    help="Folder for the lists, one Parquet file for each file of documents.",
 )
 def mmc4(folder: Path, lists: Path) -> None:
-    """MMC4's documents as lists of images and captions for img2dataset.
+    """Write MMC4's documents as lists of images and captions for img2dataset.
 
-    An image's caption is the sentence that MMC4 matches it to. Download the images by the lists,
-    then import what img2dataset wrote.
+    An image's caption is the sentence that MMC4 matches it to. Download the images with
+    img2dataset and these lists, then import the result.
 
     \b
     Example:
@@ -328,16 +328,18 @@ def mmc4(folder: Path, lists: Path) -> None:
 @imports.command()
 @importer
 @_folder
-@click.option("--metadata", type=_FOLDER, help="Folder of .parquet with uids, beside shards.")
+@click.option(
+    "--metadata", type=_FOLDER, help="Folder of .parquet with uids, if FOLDER has shards."
+)
 @click.option(
     "--without-pictures",
     is_flag=True,
-    help="FOLDER is that of the metadata; its rows are the samples of the corpus.",
+    help="FOLDER holds the metadata; its rows are the samples of the corpus.",
 )
 @click.option(
-    "--encoder", help="Encoder in the settings that made the features in .npz: take them."
+    "--encoder", help="Use the features in .npz; this encoder in the settings computed them."
 )
-@click.option("--array", default="l14_img", show_default=True, help="Array of the .npz to take.")
+@click.option("--array", default="l14_img", show_default=True, help="Array of the .npz to use.")
 @_compare
 def datacomp(
     folder: Path,
@@ -348,7 +350,7 @@ def datacomp(
     array: str,
     compared: int | None,
 ) -> "Imported":
-    """A pool of DataComp: its shards, uids and, with --encoder, its features.
+    """Import a DataComp pool: its shards, uids and, with --encoder, its features.
 
     \b
     Example:
@@ -359,7 +361,7 @@ def datacomp(
 
     if without_pictures == (metadata is not None):
         raise click.UsageError(
-            "give either --metadata, where FOLDER has shards, or --without-pictures, where it has "
+            "give either --metadata, if FOLDER has shards, or --without-pictures, if it has "
             "metadata."
         )
     if metadata is None:

@@ -1,4 +1,4 @@
-"""`clipaudit init`: writes example settings."""
+"""`clipaudit init`: write example settings."""
 
 import json
 from pathlib import Path
@@ -23,8 +23,8 @@ from clipaudit.errors import InputError
 def init(name: str | None, target: Path | None, force: bool, form: str) -> None:
     """Write the example settings NAME; without NAME, list the examples.
 
-    Files that the settings name in config/ are written there, too: settings that they extend, and
-    class names. Such a file of your own is kept.
+    The command also writes files in config/ that the settings name: settings that they extend, and
+    class names. It keeps your own files of these names.
 
     \b
     Example:
@@ -44,7 +44,7 @@ def init(name: str | None, target: Path | None, force: bool, form: str) -> None:
     source = example(name)
     target = target or Path(f"{name}.yaml")
     if target.exists() and not force:
-        raise InputError(f"{target}: exists. Replace it by --force, or name another file by --to.")
+        raise InputError(f"{target}: exists. Replace it with --force, or give another file (--to).")
     _write(source, target)
     for path, file in companions(source).items():
         _write_companion(file, Path(path), force)

@@ -1,4 +1,4 @@
-"""What the commands share: their options, and how errors and numbers of bytes are printed."""
+"""Options that commands share, and how errors and byte counts are printed."""
 
 import difflib
 from collections.abc import Callable, Mapping
@@ -14,10 +14,10 @@ HELP_OPTIONS = ["-h", "--help"]
 
 
 class Group(click.Group):
-    """A click group with -h that prints our own errors as one message, without a traceback."""
+    """A click group with -h; it prints our own errors as one message, without a traceback."""
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:  # noqa: ANN401
-        """Take what click's group takes."""
+        """Accept the arguments of click's group."""
         settings.setdefault("context_settings", {"help_option_names": HELP_OPTIONS})
         super().__init__(*arguments, **settings)
 
@@ -38,10 +38,10 @@ Decorator = Callable[[Any], Any]
 
 
 class Folder(click.Path):
-    """A folder of a run; the message about one that is not there says what to do."""
+    """A folder of a run; if it is missing, the message says what to do."""
 
     def __init__(self, *, exists: bool) -> None:
-        """Take whether the folder must be there."""
+        """With `exists`, require the folder to exist."""
         super().__init__(path_type=Path, exists=exists, file_okay=False)
 
     def convert(
@@ -65,13 +65,13 @@ def _instead(missing: Path, option: str) -> str:
     near = difflib.get_close_matches(missing.name, names, n=1)
     guess = f"Did you mean {beside / near[0]}? " if near else ""
     return (
-        f"{guess}Go to the folder that a run was started in, or name the folder by {option}. "
+        f"{guess}Go to the folder where the run was started, or give the folder with {option}. "
         "`clipaudit run SETTINGS` starts a run, `clipaudit init` lists example settings."
     )
 
 
 def results_option(help: str = "Folder of the run's results.", *, exists: bool = True) -> Decorator:
-    """Add the option that names the folder of a run's results; without `exists` it need not be."""
+    """Add the option for the results folder; without `exists` it may be missing."""
     folder = Folder(exists=exists)
     return click.option("--results", type=folder, default="results", show_default=True, help=help)
 
@@ -79,7 +79,7 @@ def results_option(help: str = "Folder of the run's results.", *, exists: bool =
 def store_option(
     help: str = "Folder of the content-addressed store.", *, exists: bool = True
 ) -> Decorator:
-    """Add the option that names the store; without `exists` it need not be there."""
+    """Add the option for the store; without `exists` it may be missing."""
     folder = Folder(exists=exists)
     return click.option(
         "--store",
@@ -92,7 +92,7 @@ def store_option(
 
 
 def format_option(*forms: str, help: str) -> Decorator:
-    """Add the option that says how an answer is printed: the first of some forms by default."""
+    """Add the option for the output format; the first form is the default."""
     choice = click.Choice(forms)
     return click.option(
         "--format", "form", type=choice, default=forms[0], show_default=True, help=help
@@ -100,28 +100,28 @@ def format_option(*forms: str, help: str) -> Decorator:
 
 
 def output_option(help: str, *, required: bool = False, folders: bool = False) -> Decorator:
-    """Add the option that names the file to write; with `folders` it may be a folder."""
+    """Add the option for the file to write; with `folders` it may be a folder."""
     path = click.Path(path_type=Path, dir_okay=folders)
     return click.option("--output", type=path, required=required, help=help)
 
 
 def form_of(output: Path | None, endings: Mapping[str, str], default: str) -> str:
-    """Return the form that a file's name asks for by its ending; `default` without one.
+    """Return the form that belongs to a file's ending; `default` without an ending.
 
-    Raise UsageError for another ending: the file would hold what its name does not say.
+    Raise UsageError for an unknown ending.
     """
     if output is None or not output.suffix:
         return default
     if output.suffix not in endings:
         raise click.UsageError(
-            f"{output}: {output.suffix} is no format that can be written. Use one of "
-            f"{', '.join(endings)}, or say the format by --format."
+            f"{output}: cannot write the format {output.suffix}. Use one of "
+            f"{', '.join(endings)}, or give the format with --format."
         )
     return endings[output.suffix]
 
 
 def profile_option(help: str) -> Decorator:
-    """Add the option that names a profile of Snakemake's; see `clipaudit.steps.command`."""
+    """Add the option for a Snakemake profile; see `clipaudit.steps.command`."""
     return click.option(
         "--profile",
         envvar="SNAKEMAKE_PROFILE",
@@ -142,7 +142,7 @@ _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 
 
 def size(count: float) -> str:
-    """Return a number of bytes in the unit that leaves three digits or less before the point.
+    """Return a number of bytes in the unit that gives at most three digits before the point.
 
     >>> size(1500), size(0)
     ('1.5 kB', '0 B')

@@ -1,8 +1,8 @@
-"""The pages of docs/commands/: what each command's --help says, put into its page.
+"""Write each command's --help into its page in docs/commands/.
 
     python -m clipaudit.cli.pages
 
-writes the block between the two marks of every page again; the words around it are written by hand.
+replaces the block between the two marks of every page; the text around it is written by hand.
 It also writes docs/signatures.md and docs/settings.md.
 """
 
@@ -20,9 +20,9 @@ START, END = "<!-- help -->\n", "<!-- end of help -->\n"
 
 
 def help_block(command: click.Command) -> str:
-    """Return what `clipaudit COMMAND --help` prints, as a block of code between the marks.
+    """Return what `clipaudit COMMAND --help` prints, as a code block between the marks.
 
-    What the commands of a group print follows, in the order of their names.
+    For a group, the help of its commands follows, sorted by name.
     """
     helps = [_help(command, f"clipaudit {command.name}")]
     if isinstance(command, click.Group):
@@ -43,7 +43,7 @@ def _help(command: click.Command, called: str) -> str:
 
 
 def page_with_help(page: str, command: click.Command) -> str:
-    """Return the text of a page with its block replaced; a page without one gets it at its end."""
+    """Return a page with its block replaced; a page without a block gets one at its end."""
     if START not in page:
         return f"{page.rstrip()}\n\n{help_block(command)}"
     before, _, rest = page.partition(START)
@@ -52,7 +52,7 @@ def page_with_help(page: str, command: click.Command) -> str:
 
 
 def main() -> None:
-    """Write all blocks again; a new command gets a page with a heading."""
+    """Rewrite all blocks; a new command gets a page with a heading."""
     for name, command in sorted(commands.commands.items()):
         path = PAGES / f"{name}.md"
         page = path.read_text() if path.exists() else f"# clipaudit {name}\n"

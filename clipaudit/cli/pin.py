@@ -1,4 +1,4 @@
-"""`clipaudit pin`: keep a run by name."""
+"""`clipaudit pin`: keep a run under a name."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ from clipaudit.cli.options import format_option, results_option, store_option
     "--remove",
     metavar="NAME",
     shell_complete=completion.pins,
-    help="Forget a run that is kept under this name.",
+    help="Remove the pin of this name.",
 )
 @format_option("text", "json", help="How to print the list.")
 @results_option(exists=False)
@@ -24,7 +24,7 @@ from clipaudit.cli.options import format_option, results_option, store_option
 def pin(
     name: str | None, listed: bool, remove: str | None, form: str, results: Path, store: Path
 ) -> None:
-    """Keep what lies in a results folder now under NAME: a later run can be set against it.
+    """Keep the current results folder under NAME, to compare a later run with it.
 
     Its objects stay in the store until the pin is removed. Nothing is copied.
 
@@ -37,7 +37,7 @@ def pin(
     from clipaudit.store.store import Store
 
     if sum((name is not None, listed, remove is not None)) != 1:
-        raise click.UsageError("Give a NAME to keep the run by, or --list, or --remove NAME.")
+        raise click.UsageError("Give a NAME for the run, or --list, or --remove NAME.")
     if listed and form == "json":
         click.echo(json.dumps(pins(Store(store)), indent=1))
     elif listed:
@@ -45,9 +45,9 @@ def pin(
             click.echo(each)
     elif remove is not None:
         unpin(Store(store), remove)
-        click.echo(f"{remove} is removed: it keeps nothing any more", err=True)
+        click.echo(f"pin {remove} removed; it no longer keeps objects", err=True)
     elif name is not None:
         check_results(results)
         kept = snapshot(results)
         keep(Store(store), name, kept)
-        click.echo(f"pointers of {results} that {name} keeps: {len(kept.placed)}", err=True)
+        click.echo(f"{name} keeps {len(kept.placed)} pointers of {results}", err=True)

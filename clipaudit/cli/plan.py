@@ -1,4 +1,4 @@
-"""`clipaudit plan`: what would run, why, and what it would cost."""
+"""`clipaudit plan`: show what would run, why, and what it would cost."""
 
 import gc
 import json
@@ -25,7 +25,7 @@ HEADINGS = {
     "unseen": "out of date, but snakemake does not see it",
     "current": "up to date",
 }
-_SHOWN_REASONS = 6  # lines of reasons for a rule; --jobs shows all
+_SHOWN_REASONS = 6  # lines of reasons per rule; --jobs shows all
 
 
 def _checked_pairs(
@@ -53,7 +53,7 @@ def _checked_samples(
     "files",
     multiple=True,
     type=click.Path(exists=True, dir_okay=False),
-    help="Settings file, as snakemake's.",
+    help="Settings file, as for snakemake.",
 )
 @click.option(
     "--config",
@@ -63,25 +63,25 @@ def _checked_samples(
     callback=_checked_pairs,
     help="One setting.",
 )
-@profile_option("Profile of the run: threads and GPUs decide what a numeric step gives.")
+@profile_option("Profile of the run: threads and GPUs affect the results of numeric steps.")
 @click.option("--jobs", is_flag=True, help="List every job that is not up to date.")
 @format_option("text", "json", help="How to print the plan; JSON has every job.")
 @click.option(
     "--estimate",
     is_flag=True,
-    help="Say instead what the jobs that would start take, by the rates that were measured.",
+    help="Estimate instead what the jobs that would start take, from measured rates.",
 )
 @click.option(
     "--rates",
     "store",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="With --estimate: the store whose records tell the rates.  [default: the settings' own]",
+    help="With --estimate: the store whose records give the rates.  [default: the settings' own]",
 )
 @click.option(
     "--stated-rates",
     "stated",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="With --estimate: rates of your own by rule, which go before measured ones. YAML.",
+    help="With --estimate: YAML file of your own rates by rule, which override measured ones.",
 )
 @click.option(
     "--samples-per-shard",
@@ -89,7 +89,7 @@ def _checked_samples(
     multiple=True,
     metavar="[CORPUS=]N",
     callback=_checked_samples,
-    help="With --estimate: samples of a shard of a corpus, or of all of which nothing is known.",
+    help="With --estimate: samples per shard of a corpus, or of every corpus where it is unknown.",
 )
 def plan(
     targets: tuple[str, ...],
@@ -103,10 +103,10 @@ def plan(
     stated: Path | None,
     samples: tuple[str, ...],
 ) -> None:
-    """Say what snakemake would compute for TARGETs now, why, and at what cost; nothing is run.
+    """Show what snakemake would compute for TARGETs, why, and at what cost, without running it.
 
-    Certain jobs compute. Possible ones read what those give: they compute unless it comes out as
-    something that the store has a result for. Costs are those of the last time.
+    Certain jobs will compute. Possible jobs read outputs of other jobs: they compute unless the
+    store already has a result for these outputs. Costs are those of the last time.
 
     \b
     Example:
@@ -115,7 +115,7 @@ def plan(
         --samples-per-shard 10000 --rates store
     """
     if not estimate and (store or stated or samples):
-        raise click.UsageError("--rates, --stated-rates, --samples-per-shard belong to --estimate.")
+        raise click.UsageError("--rates, --stated-rates, --samples-per-shard need --estimate.")
     from clipaudit.lineage.planning.forecasts import outlook
     from clipaudit.lineage.planning.freezable import freezable_encoders
     from clipaudit.lineage.planning.shortages import refuse_shortages
@@ -128,7 +128,7 @@ def plan(
     workflow = read_workflow(targets, arguments)
     if workflow.run is not None:
         refuse_shortages(workflow.run)
-    gc.freeze()  # its graph stays to the end, when Python would walk over it: a tenth of the time
+    gc.freeze()  # the graph lives to the end; walking over it at exit costs a tenth of the time
     if estimate:
         _print_estimate(workflow, store, stated, samples, form)
         return
@@ -186,7 +186,7 @@ def _text(outlooks: Sequence["Outlook"], jobs: bool) -> Iterator[str]:
             yield from _listed(members) if jobs else _grouped(members)
     unseen = {each.planned.job.rule for each in outlooks if each.planned.fate == "unseen"}
     if unseen:
-        yield f"To compute what it does not see, add: --forcerun {' '.join(sorted(unseen))}"
+        yield f"To compute these too, add: --forcerun {' '.join(sorted(unseen))}"
 
 
 def _counted(fate: str, members: Sequence["Outlook"]) -> str:
@@ -199,12 +199,12 @@ def _counted(fate: str, members: Sequence["Outlook"]) -> str:
     takes = f"{cost.cpu_hours:.3g} CPU h, {cost.gpu_hours:.3g} GPU h, {size(cost.bytes)}"
     takes += f" ({cost.unknown} never recorded)" if cost.unknown else ""
     if fate == "stored":
-        return f"{count}, which spares {takes}"
+        return f"{count}, which saves {takes}"
     return f"up to {count}, {takes}" if fate == "possible" else f"{count}, {takes}"
 
 
 def _grouped(members: Sequence["Outlook"]) -> Iterator[str]:
-    """Yield each rule with its jobs counted, and under it the reasons, the most frequent first."""
+    """Yield each rule with its number of jobs, then its reasons, most frequent first."""
     for rule, count in _by_count(each.planned.job.rule for each in members):
         own = [each for each in members if each.planned.job.rule == rule]
         yield f"  {rule}: {many(count, 'job')}"
@@ -215,7 +215,7 @@ def _grouped(members: Sequence["Outlook"]) -> Iterator[str]:
             yield f"    and {len(reasons) - _SHOWN_REASONS} more reasons: see --jobs"
         as_before = sum(each.planned.as_before for each in own)
         if as_before:
-            yield f"    cut off if its inputs come out as they lie now: {many(as_before, 'job')}"
+            yield f"    cut off if its inputs come out unchanged: {many(as_before, 'job')}"
 
 
 def _by_count(names: Iterator[str]) -> list[tuple[str, int]]:
@@ -230,7 +230,7 @@ def _listed(members: Sequence["Outlook"]) -> Iterator[str]:
         for reason in each.reasons:
             yield f"    {reason}"
         if each.planned.as_before:
-            yield "    cut off if its inputs come out as they lie now"
+            yield "    cut off if its inputs come out unchanged"
 
 
 # --- JSON --------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""`clipaudit prov`: where tables and figures come from, in formats of others."""
+"""`clipaudit prov`: write the provenance of tables and figures in standard formats."""
 
 from pathlib import Path
 
@@ -29,7 +29,7 @@ from clipaudit.cli.options import force_option, output_option, results_option, s
 @click.option(
     "--no-files",
     is_flag=True,
-    help="Describe tables and figures without holding them: needs no objects (ro-crate).",
+    help="Describe tables and figures without including them; needs no objects (ro-crate).",
 )
 @click.option("--license", "terms", help="Licence of the crate: a URL or words (ro-crate).")
 @force_option
@@ -54,7 +54,7 @@ def prov(
       clipaudit prov --format openlineage --table similarity_table1 --output events.jsonl
     """
     if form == "openlineage" and (summary or no_files or terms):
-        raise click.UsageError("--summary, --no-files and --license are for ro-crate.")
+        raise click.UsageError("--summary, --no-files and --license need --format ro-crate.")
     from clipaudit.plaintext import plain
     from clipaudit.provenance.crate import METADATA, write_crate
     from clipaudit.provenance.events import write_events
@@ -73,5 +73,5 @@ def prov(
         else:
             write_events(run, opened, new)
     click.echo(
-        f"{plain(output)}: {len(run.records)} actions below {len(run.targets)} files", err=True
+        f"{plain(output)}: {len(run.records)} actions behind {len(run.targets)} files", err=True
     )

@@ -1,4 +1,4 @@
-"""`clipaudit run`: makes tables, figures and report by Snakemake, in any folder."""
+"""`clipaudit run`: run Snakemake in any folder to make tables, figures and report."""
 
 import os
 from collections.abc import Sequence
@@ -21,15 +21,15 @@ _SETTINGS = (".yaml", ".yml")
     metavar="[SETTINGS] [TARGET]... [-- SNAKEMAKE-OPTION...]",
     shell_complete=completion.targets,
 )
-@profile_option("Where and how jobs run: a folder, or one of Snakemake's or clipaudit's profiles.")
+@profile_option("Where and how jobs run: a folder, or a profile of Snakemake's or clipaudit's.")
 @click.option("--cores", metavar="N", help="Cores to use, or `all`.  [default: the profile's]")
 @gpus_option
 def run(arguments: tuple[str, ...], profile: str, cores: str | None, gpus: int | None) -> None:
-    """Compute TARGETs by the settings in the file SETTINGS, by default the whole report.
+    """Compute TARGETs, by default the whole report, with the settings in the file SETTINGS.
 
     Results, store, data and logs are in the current folder. A first argument that ends in .yaml
-    or .yml is SETTINGS; without it, the demo's settings count. What follows `--` goes to
-    snakemake, whose exit status is that of the command.
+    or .yml is SETTINGS; without it, the demo's settings apply. Arguments after `--` go to
+    snakemake. The command exits with snakemake's exit status.
 
     \b
     Example:
@@ -47,9 +47,9 @@ def run(arguments: tuple[str, ...], profile: str, cores: str | None, gpus: int |
 def run_command(
     arguments: tuple[str, ...], profile: str, cores: str | None, machine: Sequence[str] = ()
 ) -> list[str]:
-    """Return the snakemake command of the arguments; raise our error for settings it cannot read.
+    """Return the snakemake command for the arguments; raise our error for unreadable settings.
 
-    Click takes `--` out, and lets options stand after it only: the first is where they begin.
+    Click removes `--` and allows options only after it, so the first option starts the rest.
     """
     from clipaudit.config.loading import read_settings
     from clipaudit.steps.command import EVERYTHING, refuse_misspelt, snakemake_command
@@ -60,9 +60,9 @@ def run_command(
     for path in settings:
         if not path.is_file():
             raise InputError(
-                f"{path}: no such file. Write one by `clipaudit init NAME --to {path}`."
+                f"{path}: no such file. To write one: `clipaudit init NAME --to {path}`."
             )
-        read_settings(path)  # before Snakemake does, which would run Python that stands in it
+        read_settings(path)  # before Snakemake, which would run Python code in the file
     refuse_misspelt(own)
     return snakemake_command(
         own or EVERYTHING, profile=profile, configfiles=settings, further=further

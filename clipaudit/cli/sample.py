@@ -1,4 +1,4 @@
-"""`clipaudit sample`: one sample's fate in all audits."""
+"""`clipaudit sample`: show one sample's results in all audits."""
 
 import json
 from pathlib import Path
@@ -24,12 +24,12 @@ _ENDINGS = {".txt": "text", ".json": "json", ".html": "html"}
     "--format",
     "form",
     type=click.Choice(["text", "json", "html"]),
-    help="How to tell it; else as the name of --output ends, or as text.",
+    help="Format; by default from the ending of --output, else text.",
 )
 @output_option("File to write.")
-@click.option("--no-picture", is_flag=True, help="HTML: a placeholder instead of the picture.")
+@click.option("--no-picture", is_flag=True, help="HTML: a placeholder instead of the image.")
 @results_option()
-@store_option("Folder of the store, which knows shards that were moved.", exists=False)
+@store_option("Folder of the store, which records moved shards.", exists=False)
 def sample(
     corpus: str,
     name: str,
@@ -39,12 +39,12 @@ def sample(
     results: Path,
     store: Path,
 ) -> None:
-    """Tell one sample's fate in all audits.
+    """Show one sample's results in all audits.
 
-    Which manifests keep it and why others do not, what it repeats, the test images nearest to it
-    and the gaps it crosses, its text, scores, set and recall. A sample is named by its uid or the
-    first six digits or more of that, by its key, or by SHARD:ROW. HTML is one page with the
-    picture in it, text and objects marked, and beside it its copies.
+    The answer names the manifests that keep it and why others do not, its duplicates, the nearest
+    test images, the gaps it crosses, its text, scores, set and recall. Name a sample by its uid or
+    at least six leading digits of it, by its key, or by SHARD:ROW. HTML is one page with the image,
+    its text and objects marked, and its copies beside it.
 
     \b
     Example:
@@ -74,7 +74,7 @@ def sample(
 
 
 def _others(connection: "DuckDBPyConnection", fate: dict[str, Any]) -> list[tuple[str, Row]]:
-    """Return the samples that are shown beside one: in words, and as the catalog has them."""
+    """Return the samples to show beside one: a description and the catalog's row for each."""
     from clipaudit.catalog.samples.catalog import SampleCatalog
     from clipaudit.catalog.samples.sections import shown_beside
 
@@ -82,23 +82,23 @@ def _others(connection: "DuckDBPyConnection", fate: dict[str, Any]) -> list[tupl
     return [
         (each.words, catalog.sample(each.address))
         for each in shown_beside(fate)
-        if catalog.named(each.address)  # not so of a corpus that no table reads
+        if catalog.named(each.address)  # false for a corpus that no table reads
     ]
 
 
 def _page(fate: dict[str, Any], others: list[tuple[str, Row]], pictured: bool, store: Path) -> str:
-    """Return the page of a fate; a picture that cannot be had is told, and leaves a placeholder."""
+    """Return the page of a sample; an image that cannot be read is reported and left blank."""
     from clipaudit.catalog.samples.page import sample_page
 
     if not pictured:
         return sample_page(fate, None, beside=[(words, None) for words, _ in others])
     picture = _uri(fate["sample"], store)
     beside = [(words, _uri(sample, store)) for words, sample in others]
-    return sample_page(fate, picture, "picture not found", beside)
+    return sample_page(fate, picture, "image not found", beside)
 
 
 def _uri(sample: Row, store: Path) -> str | None:
-    """Return the picture of a sample as a data URI; None, with a word, where it cannot be had."""
+    """Return a sample's image as a data URI; None, with a message, if it cannot be read."""
     from clipaudit.catalog.samples.page import picture_uri, read_picture
     from clipaudit.errors import ClipauditError
     from clipaudit.store.store import Store
@@ -106,5 +106,5 @@ def _uri(sample: Row, store: Path) -> str | None:
     try:
         return picture_uri(read_picture(sample, Store(store)))
     except ClipauditError as error:
-        click.echo(f"No picture: {error}", err=True)
+        click.echo(f"No image: {error}", err=True)
         return None

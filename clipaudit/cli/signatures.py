@@ -1,10 +1,10 @@
-"""docs/signatures.md: the public names of `clipaudit`, with signature and docstring."""
+"""Write docs/signatures.md: the public names of `clipaudit`, with signature and docstring."""
 
 import ast
 import inspect
 from importlib import import_module
 
-PUBLIC = import_module("clipaudit")  # by its name: imported, it would lead from cli to the audits
+PUBLIC = import_module("clipaudit")  # a plain import would make cli depend on the audits
 OPENING = """# Python signatures
 
 The public names of `clipaudit`, from their code. [In a notebook](api.md) shows how to use them.
@@ -25,7 +25,7 @@ def _entry(name: str, thing: object) -> str:
 
 
 def _defined(source: str) -> str:
-    """Return a definition without decorators and body; of a class its fields are left.
+    """Return a definition without decorators and body; a class keeps its fields.
 
     >>> print(_defined("@cache\\ndef one() -> int:\\n    return 1"))
     def one() -> int: ...

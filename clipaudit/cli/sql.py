@@ -1,4 +1,4 @@
-"""`clipaudit sql`: SQL over every table of a run."""
+"""`clipaudit sql`: query every table of a run with SQL."""
 
 import sys
 from dataclasses import dataclass
@@ -16,10 +16,10 @@ _ENDINGS = {
     ".parquet": "parquet", ".md": "markdown",
 }  # fmt: skip
 _HELP = """\
-A statement ends with a semicolon. Besides SQL there are
-  .tables         the views, and what a row of each is
-  .schema VIEW    the columns of one, and what they mean
-  .quit           the end; so is Ctrl-D"""
+End a statement with a semicolon. Other commands:
+  .tables         list the views, and what a row of each is
+  .schema VIEW    list a view's columns, and what they mean
+  .quit           quit; Ctrl-D does the same"""
 
 
 @click.command()
@@ -28,20 +28,20 @@ A statement ends with a semicolon. Besides SQL there are
     "--format",
     "form",
     type=click.Choice(FORMATS),
-    help="How to write the rows; else as the name of --output ends, or as a table.",
+    help="Format of the rows; by default from the ending of --output, else a table.",
 )
-@output_option("File to write; Parquet needs one.")
+@output_option("File to write; required for Parquet.")
 @results_option()
 @store_option("Folder of the content-addressed store, for the view `records`.", exists=False)
 def sql(
     query: str | None, form: str | None, output: Path | None, results: Path, store: Path
 ) -> None:
-    """Query every table of a run with SQL; without QUERY, a shell.
+    """Query every table of a run with SQL; without QUERY, start a shell.
 
-    The shell reads statements, typed or piped in; with nothing piped in it lists the tables. The
-    view `audit` has one row per sample across the audits, `records` one per lineage record, and
-    every column says what it means: `.schema audit`. Nothing can be written but the answer, and
-    no other file be read. QUERY may also be .tables, or .schema VIEW.
+    The shell reads statements, typed or piped in; if the pipe is empty, it lists the tables. The
+    view `audit` has one row per sample across the audits, `records` one per lineage record.
+    `.schema audit` shows what each column means. A query can write only its answer and read no
+    other file. QUERY may also be .tables, or .schema VIEW.
 
     \b
     Example:
@@ -51,12 +51,12 @@ def sql(
     """
     form = form or form_of(output, _ENDINGS, "table")
     if form == "parquet" and output is None:
-        raise click.UsageError("Parquet needs a file: give --output FILE.")
+        raise click.UsageError("Parquet needs a file. Give --output FILE.")
     if output is not None and query is None:
         raise click.UsageError("--output needs a QUERY.")
     is_command = query is not None and query.lstrip().startswith(".")
     if output is not None and is_command:
-        raise click.UsageError(f"{query} is printed only: leave --output out.")
+        raise click.UsageError(f"{query} can only be printed. Remove --output.")
     from clipaudit.catalog.answers import write_answers
     from clipaudit.catalog.views import open_catalog
 
@@ -73,7 +73,7 @@ def sql(
 
 @dataclass
 class _Shell:
-    """Statements one after the other, of which the last may still lack its semicolon."""
+    """A shell that answers statements; the last one may still lack its semicolon."""
 
     connection: Any  # DuckDB's, which `--help` must not import
     form: str
@@ -81,7 +81,7 @@ class _Shell:
     waiting: str = ""
 
     def script(self, text: str) -> None:
-        """Answer a text; of an empty one, list the tables. The first mistake ends it."""
+        """Answer a text; list the tables if it is empty. The first error ends it."""
         for line in text.splitlines() if text.strip() else [".tables"]:
             if not self.take(line):
                 return
@@ -89,8 +89,8 @@ class _Shell:
             self.take(";")
 
     def run(self) -> None:
-        """Answer what is typed, until the end of input; a mistake is told, and no end."""
-        import readline  # noqa: F401  # `input` then edits lines, and knows those before
+        """Answer typed lines until the end of input; errors are printed and do not end it."""
+        import readline  # noqa: F401  # gives `input` line editing and history
 
         click.echo(_HELP, err=True)
         more = True
@@ -108,7 +108,7 @@ class _Shell:
                 click.echo(f"Error: {error}", err=True)
 
     def take(self, line: str) -> bool:
-        """Answer what a line completes; False after `.quit`."""
+        """Answer the statement that a line completes; False after `.quit`."""
         if line.lstrip().startswith(".") and not self.waiting:
             return self._command(line)
         text = f"{self.waiting}{line}\n"

@@ -1,4 +1,4 @@
-"""`clipaudit status`: how far a run is."""
+"""`clipaudit status`: show the progress of a run."""
 
 import time
 from pathlib import Path
@@ -14,14 +14,14 @@ from clipaudit.cli.options import format_option
     type=click.Path(path_type=Path, file_okay=False),
     default="logs/runs",
     show_default=True,
-    help="Folder where runs note what they do.",
+    help="Folder where runs write their logs.",
 )
-@click.option("--follow", is_flag=True, help="Say it again every 5 seconds until the run ends.")
+@click.option("--follow", is_flag=True, help="Print it every 5 seconds until the run ends.")
 @format_option("text", "json", help="How to print the status.")
 def status(runs: Path, follow: bool, form: str) -> None:
-    """Show how far the last run is: stages, rate, time left, and what failed.
+    """Show the progress of the last run: stages, rate, time left, and what failed.
 
-    A profile with `logger: clipaudit`, as those of this project, notes what a run does.
+    This needs a profile with `logger: clipaudit`, as in this project's profiles.
 
     \b
     Example:

@@ -1,8 +1,8 @@
-"""`clipaudit stream`: one shard, filtered by a sealed manifest, as a tar on standard output.
+"""`clipaudit stream`: write one shard, filtered by a sealed manifest, as a tar to standard output.
 
-Made for webdataset's `pipe:`, which starts it once per shard and epoch: for the full digest of a
-manifest only the standard library is imported, and click is not (`clipaudit.cli` sends the command
-here before it imports anything). All other arguments go to the command in `clipaudit.cli.commands`.
+Webdataset's `pipe:` starts it once per shard and epoch. For the full digest of a manifest it
+therefore imports only the standard library, not click (`clipaudit.cli` calls this module before it
+imports anything). All other arguments go to the command in `clipaudit.cli.commands`.
 """
 
 import os
@@ -16,12 +16,12 @@ from clipaudit.corpora.sealed import Sealed
 from clipaudit.errors import ClipauditError
 from clipaudit.steps.filedigests import FileDigests
 
-_WRITE_BYTES = 1 << 20  # gathered before a write: speed, never results
-_BROKEN_PIPE = 141  # as a shell reports SIGPIPE; webdataset takes it for a reader that had enough
+_WRITE_BYTES = 1 << 20  # gathered before a write; affects speed, not results
+_BROKEN_PIPE = 141  # a shell's status for SIGPIPE; webdataset accepts it when a reader stops early
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the command with its arguments; returns the exit code."""
+    """Run the command with its arguments; return the exit code."""
     if (
         len(argv) == 2
         and re.fullmatch("[0-9a-f]{64}", argv[0])
@@ -37,18 +37,18 @@ def main(argv: Sequence[str]) -> int:
 
 
 def print_shard(store: Path, opened: Callable[[], Sealed], number: int) -> int:
-    """Write the kept samples of a shard to standard output; returns the exit code."""
+    """Write the kept samples of a shard to standard output; return the exit code."""
     try:
         write_shard(store, opened(), number, sys.stdout.buffer.write)
         sys.stdout.buffer.flush()
     except BrokenPipeError:
-        # Python would flush once more at exit and complain: give it somewhere to flush to
+        # Python flushes again at exit and would complain: let it flush to /dev/null
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _BROKEN_PIPE
     except ClipauditError as error:
         print(f"Error: {error}", file=sys.stderr)
         return 1
-    except OSError as error:  # all reading has its own errors: this is standard output
+    except OSError as error:  # from standard output: reading raises its own errors
         print(f"Error: standard output: {error.strerror}. Check the disk.", file=sys.stderr)
         return 1
     return 0
@@ -57,10 +57,10 @@ def print_shard(store: Path, opened: Callable[[], Sealed], number: int) -> int:
 def write_shard(store: Path, sealed: Sealed, number: int, write: Callable[[bytes], object]) -> None:
     """Write the kept samples of shard `number`, in order, and the end-of-archive marker.
 
-    Members are copied as they are, header and all. Each sample leaves with a `.txt` of its caption,
-    unless the corpus has none: made from the class where captions come from classes, where a text
-    stands in the JSON only, and of several captions the first (all of them stay in its JSON, if
-    they stand there). Raises ClipauditError; what was written by then is a cut tar.
+    Members are copied unchanged, with their headers. Each sample gets a `.txt` with its caption,
+    unless the corpus has none. The caption comes from the class if captions come from classes, or
+    from the JSON if it is only there; of several captions the first is used (a JSON that holds them
+    keeps all). Raises ClipauditError; the tar written so far is then truncated.
     """
     shard = sealed.shard(number)
     path = FileDigests(store / "files").locate(shard.sha256)

@@ -1,4 +1,4 @@
-"""`clipaudit verify`: whether everything that a run's pointers name is as it was written."""
+"""`clipaudit verify`: check that everything a run's pointers name is as it was written."""
 
 import json
 import sys
@@ -19,20 +19,22 @@ if TYPE_CHECKING:
     from clipaudit.lineage.keeping.verification import Report
     from clipaudit.store.store import Store
 
-_SHOWN_UNVERIFIABLE = 20  # lines; shards that were moved away are tens of thousands
+_SHOWN_UNVERIFIABLE = 20  # lines; there may be tens of thousands of moved shards
 
 
 @click.command()
-@click.option("--all", "everything", is_flag=True, help="Also objects that nothing names.")
-@click.option("--strict", is_flag=True, help="Exit with 1 also for what is only unverifiable.")
-@click.option("--repair", is_flag=True, help="Put damage aside, and make it again by Snakemake.")
+@click.option("--all", "everything", is_flag=True, help="Also check objects that nothing names.")
+@click.option("--strict", is_flag=True, help="Exit with 1 also if something is only unverifiable.")
+@click.option(
+    "--repair", is_flag=True, help="Move damaged files aside and remake them (Snakemake)."
+)
 @profile_option("Snakemake's profile, for --repair.")
 @click.option(
     "--configfile",
     "configfiles",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     multiple=True,
-    help="The run's settings, for --repair; as given to Snakemake.",
+    help="The run's settings, for --repair; as for Snakemake.",
 )
 @format_option("text", "json", help="How to print what was found.")
 @results_option()
@@ -47,10 +49,10 @@ def verify(
     results: Path,
     store: Path,
 ) -> None:
-    """Hash every object that a run's pointers and the pins name, and say what is wrong.
+    """Hash every object that a run's pointers and the pins name, and report faults.
 
-    Told apart: corrupt, wrong size, missing and unreadable objects, broken pointers and links,
-    and what is unverifiable: it can be trusted, but not explained, or not made again.
+    Faults are corrupt, wrong-size, missing and unreadable objects, and broken pointers and links.
+    Unverifiable files can be trusted, but not explained, or not made again.
 
     \b
     Example:
@@ -63,8 +65,8 @@ def verify(
     report = _hashed(results, place, everything)
     if not report.pointers and not report.objects:
         raise InputError(
-            f"{results}: no run has placed anything here, so there is nothing to verify. Name the "
-            "run's results by --results."
+            f"{results}: no run has placed anything here, so there is nothing to verify. Give the "
+            "run's results folder with --results."
         )
     fates: list[Outcome] = []
     if form == "text":
@@ -91,8 +93,8 @@ def _repair(
     profile = profile_path(profile)  # before anything is removed
     if not METADATA.is_dir():
         raise InputError(
-            f"{Path.cwd()}: no run was started here, so nothing can be made again. Go to the "
-            "folder that the run was started in; nothing was touched."
+            f"{Path.cwd()}: no run was started here, so nothing can be remade. Nothing was "
+            "changed. Go to the folder where the run was started."
         )
     before = mend(results, store, report.broken)
     if before and not remake(list(before), profile=profile, configfiles=configfiles):
@@ -107,7 +109,7 @@ def _tell(report: "Report") -> None:
         click.echo(f"{line}. {plain(fault.remedy)}")
     if len(unverifiable) > _SHOWN_UNVERIFIABLE:
         more = len(unverifiable) - _SHOWN_UNVERIFIABLE
-        click.echo(f"... and {more} more that are unverifiable: --format json lists them")
+        click.echo(f"... and {more} more unverifiable: --format json lists them")
     click.echo(f"{report.pointers} pointers, {report.objects} objects, {report.bytes:,} bytes")
     if report.remote:
         click.echo(f"{report.remote} shards are remote: not fetched, so not checked")
@@ -129,24 +131,24 @@ def _tell_fates(fates: "Sequence[Outcome]") -> None:
 
 
 def _judge(report: "Report", fates: "Sequence[Outcome]", strict: bool) -> None:
-    """Raise our error where something cannot be trusted; warn where only it cannot be verified."""
+    """Raise our error if something cannot be trusted; warn if it only cannot be verified."""
     broken, unverifiable = len(report.broken), len(report.faults) - len(report.broken)
     if broken:
-        raise StoreError(f"{broken} places cannot be trusted: do what the lines above say.")
+        raise StoreError(f"{broken} places cannot be trusted. Follow the lines above.")
     lost = [fate for fate in fates if fate.word != "same"]
     if lost:
         raise StoreError(
             f"{len(lost)} pointers did not come back as they were. Run the whole snakemake command "
-            "again: what was made of them is not of what they name now."
+            "again: results made from them are out of date."
         )
     if unverifiable and strict:
-        raise StoreError(f"{unverifiable} places are unverifiable: do what the lines above say.")
+        raise StoreError(f"{unverifiable} places are unverifiable. Follow the lines above.")
     if unverifiable:
         click.echo(f"Warning: {unverifiable} places are unverifiable.", err=True)
 
 
 def _hashed(results: Path, store: "Store", everything: bool) -> "Report":
-    """Verify; on standard error show the bytes done: by a bar on a terminal, else in the end."""
+    """Verify; show the hashed bytes on standard error: a bar on a terminal, else one last line."""
     from clipaudit.lineage.keeping.verification import verify_results
 
     if sys.stderr.isatty():

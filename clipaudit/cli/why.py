@@ -1,4 +1,4 @@
-"""`clipaudit why`: what a number comes from."""
+"""`clipaudit why`: trace a number to its sources."""
 
 import json
 import shlex
@@ -17,7 +17,7 @@ from clipaudit.plaintext import plain
 if TYPE_CHECKING:
     from clipaudit.store.store import Store
 
-PIPED_WIDTH = 120  # columns where standard output is no terminal
+PIPED_WIDTH = 120  # columns if standard output is not a terminal
 
 
 @click.command()
@@ -26,26 +26,26 @@ PIPED_WIDTH = 120  # columns where standard output is no terminal
 @click.option(
     "--column",
     shell_complete=completion.columns,
-    help="The column asked for; whole rows if absent.",
+    help="Column to trace; whole rows if absent.",
 )
 @click.option(
     "--cell",
     nargs=2,
     metavar="ROW COLUMN",
-    help="The cell asked for, by the names that the printed table shows.",
+    help="Cell to trace, by the row and column names in the printed table.",
 )
 @click.option(
     "--rows",
     type=click.IntRange(min=0),
     default=3,
     show_default=True,
-    help="Show so many of the rows of each input that entered.",
+    help="Show this many of the rows used from each input.",
 )
 @format_option("text", "json", "mermaid", help="How to print the answer.")
 @click.option(
     "--depth",
     type=click.IntRange(min=1),
-    help="Levels of actions to show; the shards are the last.  [default: 2]",
+    help="Levels of actions to show; shards are the last level.  [default: 2]",
 )
 @click.option("--settings", is_flag=True, help="Show each action's settings and environment.")
 @click.option(
@@ -56,7 +56,7 @@ PIPED_WIDTH = 120  # columns where standard output is no terminal
 @click.option(
     "--seconds",
     type=click.FloatRange(min=0),
-    help="Time for finding the rows that entered.  [default: 0.8]",
+    help="Time limit for finding the rows used.  [default: 0.8]",
 )
 @results_option()
 @store_option()
@@ -76,12 +76,12 @@ def why(
     results: Path,
     store: Path,
 ) -> None:
-    """Show what a table's cells come from: rows of the inputs, actions, shards, code, SQL.
+    """Trace a table's cells to their sources: rows of the inputs, actions, shards, code, SQL.
 
-    TABLE is a name such as similarity_table1 or parrot_fig7, or the path of any file of it. The
-    rows that entered are found by recomputing: with nothing but them the SQL gives the same cells.
-    The actions that made their files follow, two levels of them unless --depth or --all says
-    otherwise. Files that differ only in numbers are shown once.
+    TABLE is a name such as similarity_table1 or parrot_fig7, or the path of any of its files. The
+    rows used are found by recomputing: from them alone the SQL gives the same cells. Below them
+    come the actions that made their files, two levels deep unless --depth or --all says otherwise.
+    Files that differ only in numbers (part, group, epoch) are shown once.
 
     JSON is one object: table, where, column, meaning, rows, count; sql (name, text, origin);
     parts (of each input of the SQL: files, of_files, rows, of_rows, by, sample); verified; notes;
@@ -95,7 +95,7 @@ def why(
       clipaudit why parrot_table1 --cell "CoTR, %" "glyph posters"
     """
     if cell is not None and (where or column):
-        raise click.UsageError("Give --cell, or --where and --column, and not both.")
+        raise click.UsageError("Give either --cell, or --where and --column.")
     from clipaudit.lineage.why.answer import SECONDS
     from clipaudit.lineage.why.answer import why as answered
     from clipaudit.lineage.why.tree_text import Shown, why_mermaid, why_text
@@ -105,7 +105,7 @@ def why(
     if cell is not None:
         where, column = _asked(results, opened, table, *cell)
         quoted = shlex.quote(where) if set(where) & set('"$`\\!') else f'"{where}"'
-        click.echo(f"The same: --column {column} --where {plain(quoted)}", err=True)
+        click.echo(f"Equivalent: --column {column} --where {plain(quoted)}", err=True)
     answer = answered(
         results,
         opened,
@@ -143,7 +143,7 @@ def _asked(results: Path, store: "Store", table: str, row: str, column: str) -> 
     layout = layouts(name).get(name) if found.path.parent.name == "tables" else None
     if layout is None or found.object is None:
         raise InputError(
-            f"{found.path}: not printed as a table, or not at hand. Ask by --where and --column."
+            f"{found.path}: not printed as a table, or not available. Use --where and --column."
         )
     try:
         return asked_cell(found.object, layout, row, column)

@@ -1,4 +1,4 @@
-"""What every settings model shares: frozen, and unknown keys refused."""
+"""Define the base of every settings model: frozen, without unknown keys."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""Checks of one section of the settings against the others; each raises ValueError."""
+"""Check sections of the settings against each other; each check raises ValueError."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -14,26 +14,26 @@ if TYPE_CHECKING:
 
 
 def known(name: str | None, names: Iterable[str], where: str, room: str) -> None:
-    """Refuse a reference to something that the section `room` does not have."""
+    """Reject a reference to a name that the section `room` does not have."""
     if name is not None and name not in set(names):
         listed = ", ".join(sorted(names)) or "nothing"
         raise ValueError(f"{where}: {name!r} is not among {room} ({listed})")
 
 
 def differ_beyond_case(names: Iterable[str], section: str) -> None:
-    """Refuse two names that a case-insensitive disk takes for one: they become folders."""
+    """Reject two names that become one folder on a case-insensitive disk."""
     folded: dict[str, str] = {}
     for name in names:
         other = folded.setdefault(name.casefold(), name)
         if other != name:
             raise ValueError(
-                f"{section}: {other!r} and {name!r} differ in case alone, and some disks take them "
-                "for one folder. Rename one."
+                f"{section}: {other!r} and {name!r} differ only in case and share one folder on "
+                "some disks. Rename one."
             )
 
 
 def check_plugin(kind: Kind, name: str | None, where: str) -> None:
-    """Refuse a plug-in that no installed distribution offers."""
+    """Reject a plug-in that no installed distribution offers."""
     try:
         if name is not None:
             plugin_entry(kind, name)
@@ -42,7 +42,7 @@ def check_plugin(kind: Kind, name: str | None, where: str) -> None:
 
 
 def check_maps(run: "Settings") -> None:
-    """Refuse a map of something else than an encoder's vectors of a corpus."""
+    """Reject a map that does not name an encoder and a corpus."""
     where = "report.maps.of"
     for name in run.report.maps.of or ():
         encoder, slash, corpus = name.partition("/")
@@ -53,17 +53,17 @@ def check_maps(run: "Settings") -> None:
 
 
 def reads_text(run: "Settings", name: str, where: str) -> None:
-    """Refuse an encoder of images alone where texts are compared with images."""
+    """Reject an image-only encoder where texts are compared with images."""
     encoder = run.encoders[name]
     if encoder.plugin is not None:
         raise ValueError(
-            f"{where}: {name} is the plug-in {encoder.plugin}, which embeds images alone, and here "
-            "texts are embedded as well; name an encoder with `model`, `pretrained` or `directory`"
+            f"{where}: {name} is the plug-in {encoder.plugin}, which embeds only images, but this "
+            "needs texts too; name an encoder with `model`, `pretrained` or `directory`"
         )
 
 
 def check_shards(run: "Settings", name: str, corpus: Corpus) -> None:
-    """Refuse a list of shards that cannot be read, or that lies elsewhere than it must."""
+    """Reject shards that cannot be read or that are in the wrong folder."""
     where = f"corpora.{name}.{'shards' if corpus.metadata is None else 'metadata.files'}"
     try:
         paths = run.shards(name)
@@ -72,13 +72,11 @@ def check_shards(run: "Settings", name: str, corpus: Corpus) -> None:
     files = [path for path in paths if not is_url(path)]
     if files and len(files) < len(paths):
         raise ValueError(
-            f"{where}: {len(paths) - len(files)} are URLs and {len(files)} are files, {files[0]} "
-            "for one; bring all of them to one side"
+            f"{where}: {len(paths) - len(files)} are URLs and {len(files)} are files, such as "
+            f"{files[0]}; use only URLs or only files"
         )
     if corpus.metadata is not None and not files:
-        raise ValueError(
-            f"{where}: {paths[0]} is a URL; only tars are read from afar: copy it here"
-        )
+        raise ValueError(f"{where}: {paths[0]} is a URL, but only tars can be remote; copy it here")
     if corpus.world is None or corpus.is_split:
         return
     folder = f"data/{corpus.world}/{name}/"
@@ -91,7 +89,7 @@ def check_shards(run: "Settings", name: str, corpus: Corpus) -> None:
 
 
 def check_blurred(run: "Settings", name: str, corpus: Corpus) -> None:
-    """Refuse a blurred corpus that the corpus that it is made of does not fit."""
+    """Reject a blurred corpus that does not fit its source corpus."""
     if corpus.blurred is None:
         return
     where, source = f"corpora.{name}.blurred.of", corpus.blurred.of
@@ -99,15 +97,17 @@ def check_blurred(run: "Settings", name: str, corpus: Corpus) -> None:
     if run.corpora[source].is_split:
         raise ValueError(f"{where}: {source} is a split; blur its corpus, then split that")
     if run.corpora[source].blurred is not None:
-        raise ValueError(f"{where}: {source} is blurred itself; name the corpus it is made of")
+        raise ValueError(f"{where}: {source} is blurred itself; name its source corpus")
     if run.is_remote(source):
         raise ValueError(f"{where}: {source} is remote; copy its shards here to blur them")
     odd = next((path for path in run.shards(source) if not is_tar(path)), None)
     if odd is not None and run.corpora[source].metadata is None:
-        raise ValueError(f"{where}: {source} has {odd}; only tars are blurred: export it as tars")
+        raise ValueError(
+            f"{where}: {source} has {odd}, but only tars are blurred; export it as tars"
+        )
     own, count = run.shards(name), len(run.shards(source))
     if own != [f"data/blurred/{name}/{number:05d}.tar" for number in range(count)]:
         raise ValueError(
-            f"corpora.{name}.shards: {len(own)} shards from {own[0]} on, but the shards of "
-            f"{source} are blurred into data/blurred/{name}/{{00000..{count - 1:05d}}}.tar"
+            f"corpora.{name}.shards: {len(own)} shards from {own[0]} on, but the blurred shards of "
+            f"{source} are data/blurred/{name}/{{00000..{count - 1:05d}}}.tar"
         )

@@ -1,4 +1,4 @@
-"""Section of corpora: where shards lie, how captions and labels are read."""
+"""Section of corpora: paths of shards, how captions and labels are read."""
 
 from typing import Literal
 
@@ -11,7 +11,7 @@ class LabelSet(Section):
     """The classes of a zero-shot task and how they become captions and prompts."""
 
     classes: str = Field(
-        description="text file with one class name a line; the line number, from 0, is the label"
+        description="text file with one class name per line; the line number, from 0, is the label"
     )
     templates: list[str] = Field(
         ["a photo of a {}."],
@@ -20,7 +20,7 @@ class LabelSet(Section):
     )
     caption_template: str = Field(
         "a photo of a {}",
-        description="the caption of a labelled train picture (similarity, Sec. 5)",
+        description="the caption of a labelled training image (similarity, Sec. 5)",
     )
 
     @model_validator(mode="after")
@@ -32,29 +32,29 @@ class LabelSet(Section):
 
 
 class LabelMap(Section):
-    """What each label of a test set stands for in the label set that classifiers learned."""
+    """A mapping from a test set's labels to the label set that classifiers learned."""
 
-    to: Name = Field(description="a name under `label_sets`: that of the classifiers' classes")
+    to: Name = Field(description="a name under `label_sets`: the classifiers' classes")
     classes: str | list[int | str] = Field(
-        description="a list, or a text file with one line a label, in the order of the labels: "
-        "numbers or names of the classes that it stands for, separated by `;`; a number where two "
+        description="a list, or a text file with one line per label, in the order of the labels: "
+        "numbers or names of the classes that it stands for, separated by `;`; use a number if two "
         "classes share a name"
     )
 
     @property
     def lines(self) -> list[int | str] | bool:
-        """The list; True where a file has it."""
+        """The list, or True if a file holds it."""
         return True if isinstance(self.classes, str) else self.classes
 
 
 class Blurred(Section):
-    """Which corpus's faces a corpus lacks, and how they are found."""
+    """A corpus made by blurring the faces of another one, and how faces are found."""
 
-    of: Name = Field(description="the corpus whose shards are blurred; its rows keep their places")
+    of: Name = Field(description="the corpus whose shards are blurred; its rows keep their order")
     detector: str | None = Field(
         None,
         description="path of a face detector: a YuNet .onnx file, or a Haar cascade .xml of OpenCV "
-        "4; when absent, the shards state the boxes",
+        "4; when absent, the shards give the boxes",
     )
     boxes: str = Field(
         "faces",
@@ -70,7 +70,7 @@ class Blurred(Section):
         "et al. 2022, ImageNet's faces)",
     )
     threshold: float = Field(
-        0.9, gt=0, lt=1, description="YuNet: the least score of a face (origin: OpenCV's default)"
+        0.9, gt=0, lt=1, description="YuNet: lowest score of a face (origin: OpenCV's default)"
     )
 
     @model_validator(mode="after")
@@ -84,24 +84,24 @@ class Blurred(Section):
 
 
 class Metadata(Section):
-    """The samples of a corpus without pictures: rows of Parquet files, by what columns hold.
+    """The samples of a corpus without images: rows of Parquet files, and their columns.
 
-    A file is a shard, a row of it is a row of that shard.
+    Each file is a shard, and each of its rows is a row of that shard.
     """
 
     files: str | list[str] = Field(
-        description="Parquet files; `{0..3}` stands for a range; new ones go to the end"
+        description="Parquet files; `{0..3}` stands for a range; add new ones at the end"
     )
     key: str | None = Field(
-        None, description="column of a sample's key, once in a file; that of `uid` when absent"
+        None, description="column of a sample's key, unique in a file; the `uid` column when absent"
     )
     uid: str | None = Field(
         None,
-        description="column of uids of 32 hex digits; when absent, from URL (else key) and caption",
+        description="column of uids (32 hex digits); when absent, from URL (else key) and caption",
     )
     caption: str | None = Field(None, description="column of captions: a text, or a list of texts")
-    url: str | None = Field(None, description="column of the picture's URL")
-    label: str | None = Field(None, description="column of the number of the class")
+    url: str | None = Field(None, description="column of the image's URL")
+    label: str | None = Field(None, description="column of the class number")
     fields: list[str] = Field(
         [], description="further columns, for the `where` of splits: metadata->>'NSFW' = 'UNLIKELY'"
     )
@@ -109,42 +109,42 @@ class Metadata(Section):
     @model_validator(mode="after")
     def _named_samples(self) -> "Metadata":
         if self.key is None and self.uid is None:
-            raise ValueError("give `key` or `uid`: the column that tells one sample from another")
+            raise ValueError("give `key` or `uid`: the column that identifies a sample")
         return self
 
 
 class Corpus(Section):
-    """A named list of shards, of rows without pictures, or a split: some of another's samples."""
+    """A named list of shards or of rows without images, or a split: samples of another corpus."""
 
     shards: str | list[str] | None = Field(
         None,
         description="tars, Parquet files with images, lists of image files (.images), or URLs of "
-        "tars or Parquet files; `{00000..00019}` stands for a range; new ones go to the end",
+        "tars or Parquet files; `{00000..00019}` stands for a range; add new ones at the end",
     )
     metadata: Metadata | None = Field(
-        None, description="instead of shards: Parquet files that list samples without pictures"
+        None, description="instead of shards: Parquet files that list samples without images"
     )
-    of: Name | None = Field(None, description="a split: the corpus that it takes samples of")
+    of: Name | None = Field(None, description="a split: the corpus that its samples come from")
     where: str | None = Field(
         None,
-        description="a split: which samples, as an SQL predicate over the columns of `samples`; "
+        description="a split: its samples, as an SQL predicate over the columns of `samples`; "
         "`metadata` is a sample's JSON text: metadata->>'Eyeglasses' = '1'",
     )
     sets: Literal["drawn", "public", "records"] | None = Field(
         None,
-        description="a split instead of by `where`: what the memorization audit drew of its source "
+        description="a split, instead of `where`: what the memorization audit drew from its source "
         "`of`: all of it, the public set, or the records of A, B and the hold-out",
     )
     label: str | None = Field(
-        None, description="a split: the label as an SQL expression; the corpus's own when absent"
+        None, description="a split: the label as an SQL expression; its corpus's label when absent"
     )
     shards_per_part: int = Field(
-        32, ge=1, description="shards of a job; never changes a result (origin: 32-256 at scale)"
+        32, ge=1, description="shards per job; never changes a result (origin: 32-256 at scale)"
     )
     captions: Literal["text", "texts", "class", "none"] = Field(
         "text",
-        description="from .txt or json; several of each picture, as in COCO, from the list "
-        "`captions` in json or the lines of .txt; from the class by its template; or not needed",
+        description="from .txt or json; several per image, as in COCO, from the list `captions` in "
+        "json or the lines of .txt; from the class by its template; or not needed",
     )
     caption_field: str = Field(
         "caption",
@@ -159,17 +159,17 @@ class Corpus(Section):
     )
     labels: Name | None = Field(None, description="a name under `label_sets`: labels are needed")
     classes: list[int] | None = Field(
-        None, description="the labels that this test set uses; all when absent (ImageNet-A: 200)"
+        None, description="labels that this test set uses; all when absent (ImageNet-A: 200)"
     )
     label_map: LabelMap | None = Field(
         None,
-        description="a test set with a label set of its own: which classes of another one its "
+        description="a test set with its own label set: which classes of another label set its "
         "labels stand for, so that classifiers can be tested on it (ObjectNet, ImageNet-A, -R)",
     )
     title: str | None = Field(
-        None, description="what tables call it; a published value is shown beside an equal title"
+        None, description="its name in tables; a published value is shown beside an equal title"
     )
-    world: Name | None = Field(None, description="a name under `worlds`, which makes the shards")
+    world: Name | None = Field(None, description="a name under `worlds` that makes the shards")
     blurred: Blurred | None = Field(
         None,
         description="the shards are those of another corpus with its faces blurred; they are "
@@ -183,21 +183,21 @@ class Corpus(Section):
 
     @property
     def shard_patterns(self) -> str | list[str]:
-        """What its shards are called: its tars, or the files that list its samples; no split's."""
+        """The patterns of its tars, or of the files that list its samples; not for a split."""
         named = self.metadata.files if self.metadata is not None else self.shards
-        assert named is not None, "a corpus that is no split has shards"
+        assert named is not None, "a corpus that is not a split has shards"
         return named
 
     @model_validator(mode="after")
     def _one_source(self) -> "Corpus":
         if sum(source is not None for source in (self.shards, self.metadata, self.of)) != 1:
             raise ValueError(
-                "give either `shards` or, for a split, `of`, or without pictures `metadata`"
+                "give one of `shards`, `of` (for a split) or `metadata` (without images)"
             )
         chosen_by = [way for way in (self.where, self.sets) if way is not None]
         if len(chosen_by) != int(self.is_split):
             raise ValueError(
-                "a split has `of` and either `where` or `sets`, another corpus none of them"
+                "a split needs `of` and either `where` or `sets`; other corpora have none of them"
             )
         if self.label is not None and not self.is_split:
             raise ValueError("`label` belongs to a split, which has `of` and `where`")
@@ -206,10 +206,10 @@ class Corpus(Section):
     @model_validator(mode="after")
     def _one_maker(self) -> "Corpus":
         if self.blurred is not None and (self.is_split or self.world is not None):
-            raise ValueError("a corpus with `blurred` is no split and not made by a world")
+            raise ValueError("a corpus with `blurred` cannot be a split or made by a world")
         if self.metadata is not None and (self.blurred is not None or self.world is not None):
             raise ValueError(
-                "a corpus of `metadata` has no pictures to blur, and no world makes it"
+                "a corpus with `metadata` has no images to blur, and a world cannot make it"
             )
         return self
 
@@ -219,7 +219,7 @@ class Corpus(Section):
         if listed and listed.caption is None and self.captions in ("text", "texts"):
             raise ValueError(
                 f"`captions: {self.captions}` needs `metadata.caption`; write `captions: none` "
-                "where there are none"
+                "if there are no captions"
             )
         if listed and listed.label is None and self.labels is not None:
             raise ValueError("`labels` needs `metadata.label`")
@@ -228,6 +228,6 @@ class Corpus(Section):
         if self.label_map is not None and self.labels in (None, self.label_map.to):
             raise ValueError(
                 f"`label_map` leads to {self.label_map.to}, so `labels` must name another label "
-                "set: that of the test set's own names, by which models are prompted"
+                "set: the test set's own class names, with which models are prompted"
             )
         return self

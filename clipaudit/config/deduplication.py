@@ -1,4 +1,4 @@
-"""How a corpus loses its semantic duplicates; audits that deduplicate have such a section."""
+"""Section on the removal of semantic duplicates, for audits that deduplicate."""
 
 from typing import Literal
 
@@ -7,60 +7,60 @@ from pydantic import Field
 from clipaudit.config.base import Section
 from clipaudit.corpora.parts import part_name
 
-MOST_CLUSTERS = 50_000  # where the settings name no number: SemDeDup's
-LEAST_ROWS = 39  # of a cluster, where clusters follow the data (origin: faiss)
+MOST_CLUSTERS = 50_000  # if the settings give no number (origin: SemDeDup)
+LEAST_ROWS = 39  # per cluster, if the data set the number of clusters (origin: faiss)
 
 
 class Deduplication(Section):
     """SemDeDup (Abbas et al., 2023): the large set without semantic duplicates.
 
-    What LAION-200M is to LAION-400M. All prunings then start from the deduplicated set.
+    LAION-200M is such a set of LAION-400M. All prunings then start from the deduplicated set.
     """
 
-    title: str | None = Field(None, description="what tables call the set (paper: L-200M)")
+    title: str | None = Field(None, description="the set's name in tables (paper: L-200M)")
     threshold: float = Field(
-        0.876, gt=-1, lt=1, description="a more similar pair is a duplicate (clip-ood's code)"
+        0.876, gt=-1, lt=1, description="more similar pairs are duplicates (clip-ood's code)"
     )
     rule: Literal["semdedup", "clip-ood", "paper"] = Field(
         "semdedup",
-        description="who leaves: what has an earlier duplicate in its cluster, farthest from the "
-        "centroid first (SemDeDup's code) or in file order (clip-ood's code); or all but one of "
-        "each group of duplicates (SemDeDup's text)",
+        description="which samples are removed: those with an earlier duplicate in their cluster, "
+        "farthest from the centroid first (SemDeDup's code) or in file order (clip-ood's code); or "
+        "all but one of each group of duplicates (SemDeDup's text)",
     )
     clusters: int | None = Field(
         None,
         ge=1,
-        description="of the spherical k-means; when absent 50,000 (SemDeDup), or one for 39 "
-        "samples where these are fewer",
+        description="clusters of the spherical k-means; when absent 50,000 (SemDeDup), or one per "
+        "39 samples if that is fewer",
     )
     iterations: int = Field(
-        100, ge=1, description="of k-means (SemDeDup); fewer if no centroid moves before"
+        100, ge=1, description="most k-means iterations (SemDeDup); fewer if the centroids converge"
     )
-    seed: int = Field(1234, ge=0, lt=2**31, description="of k-means and of its sample (SemDeDup)")
+    seed: int = Field(1234, ge=0, lt=2**31, description="seed of k-means and its sample (SemDeDup)")
     samples_per_cluster: int = Field(
-        256, ge=1, description="k-means learns from so many samples a cluster (origin: faiss)"
+        256, ge=1, description="samples per cluster that k-means learns from (origin: faiss)"
     )
     clusters_per_group: int = Field(
-        500, ge=1, description="clusters of a job, at most; never changes a result"
+        500, ge=1, description="most clusters per job; never changes a result"
     )
     sweep: list[float] = Field(
         [0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.97, 0.99],
-        description="thresholds at which the table of kept samples is made",
+        description="thresholds in the table of kept samples",
     )
 
     @property
     def most_clusters(self) -> int:
-        """How many clusters there are, or may be where the settings name no number."""
+        """The number of clusters, or its upper bound if the settings give no number."""
         return self.clusters or MOST_CLUSTERS
 
     def floor(self) -> float | None:
-        """Return the lowest threshold of interest, which the rule `paper` is asked down to."""
+        """Return the lowest threshold that the rule `paper` needs; None for other rules."""
         return min(self.threshold, *self.sweep) if self.rule == "paper" else None
 
     def groups(self, parts: int) -> list[str]:
-        """Return the names of the groups of clusters of a corpus of `parts`, a job each, in order.
+        """Return the names of the groups of clusters of a corpus of `parts`, in order, a job each.
 
-        Where clusters follow the data, so do groups: there are no more of them than parts.
+        If the data set the number of clusters, there are no more groups than parts.
         """
         most = -(-self.most_clusters // self.clusters_per_group)
         count = most if self.clusters else min(most, parts)

@@ -1,4 +1,4 @@
-"""Section of embeddings that others computed, and their checks against the other sections."""
+"""Section of precomputed embeddings, and its checks against the other sections."""
 
 from typing import TYPE_CHECKING, Literal
 
@@ -15,33 +15,33 @@ if TYPE_CHECKING:
 
 
 class GivenEmbeddings(Section):
-    """Embeddings of a corpus by an encoder that others computed: arrays, and metadata beside them.
+    """Precomputed embeddings of a corpus by an encoder: arrays and their metadata.
 
-    Row n of an array is row n of the Parquet file at the same place of the list.
+    Row n of an array is row n of the Parquet file at the same position in the list.
     """
 
-    corpus: Name = Field(description="the corpus whose pictures they are of")
+    corpus: Name = Field(description="the corpus whose images were embedded")
     encoder: Name = Field(
-        description="the name under `encoders` of the model that made them; test sets are embedded "
-        "by it here"
+        description="the name under `encoders` of the model that computed them; it also embeds the "
+        "test sets here"
     )
     arrays: str | list[str] = Field(
-        description="`.npy` or `.npz` files, a row an embedding; `{0..3}` stands for a range"
+        description="`.npy` or `.npz` files, one embedding per row; `{0..3}` stands for a range"
     )
     array: str | None = Field(None, description="`.npz`: the name of the array (DataComp: l14_img)")
     metadata: str | list[str] = Field(description="Parquet files, one for each array, in its order")
-    column: str = Field(description="the column of the metadata that tells which sample a row is")
+    column: str = Field(description="the metadata column that identifies a row's sample")
     join_on: Literal["key", "uid", "url", "row"] = Field(
         "key",
-        description="what of a sample the column holds; `url` is that of its JSON; `row`: nothing "
-        "is compared, since the corpus is listed by the same files of metadata",
+        description="what the column holds; `url` is the one in the sample's JSON; `row`: nothing "
+        "is compared, because the same metadata files list the corpus",
     )
     may_lack: float = Field(
         0.0,
         ge=0,
         lt=1,
-        description="share of a part's samples that may lack an embedding: they are dropped with "
-        "their reason; more are refused",
+        description="share of a part's samples that may lack an embedding: they are dropped with a "
+        "reason; a larger share is an error",
     )
 
     @property
@@ -62,8 +62,8 @@ class GivenEmbeddings(Section):
             raise ValueError(str(error)) from error
         if len(arrays) != len(metadata):
             raise ValueError(
-                f"{len(arrays)} arrays but {len(metadata)} files of metadata: row n of an array is "
-                "row n of its file, so give as many"
+                f"{len(arrays)} arrays but {len(metadata)} metadata files: row n of an array is "
+                "row n of its file, so give one file per array"
             )
         endings = {path.rpartition(".")[2] for path in arrays}
         if endings not in ({"npy"}, {"npz"}):
@@ -74,7 +74,7 @@ class GivenEmbeddings(Section):
 
 
 def check_embeddings(run: "Settings") -> None:
-    """Refuse embeddings that the other sections do not fit."""
+    """Reject embeddings that do not fit the other sections."""
     taken: dict[tuple[str, str], str] = {}
     for name, given in run.embeddings.items():
         where = f"embeddings.{name}"
@@ -95,15 +95,15 @@ def check_embeddings(run: "Settings") -> None:
         first = taken.setdefault((given.encoder, given.corpus), name)
         if first != name:
             raise ValueError(
-                f"{where}: embeddings.{first} are of the same corpus and encoder; keep one of them"
+                f"{where}: embeddings.{first} has the same corpus and encoder; keep one of them"
             )
 
 
 def unchecked(run: "Settings") -> list[str]:
     """Return a sentence for each corpus whose given embeddings cannot be compared with images."""
     return [
-        f"The check that {given.encoder} made the embeddings of {run.title(given.corpus)}, which "
-        "has no images."
+        f"The check that {given.encoder} computed the embeddings of {run.title(given.corpus)}, "
+        "which has no images."
         for given in run.embeddings.values()
         if not has_pictures(run, given.corpus)
     ]

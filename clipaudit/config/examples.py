@@ -19,7 +19,7 @@ def examples() -> dict[str, str]:
 
 
 def example(name: str) -> Path:
-    """Return the file of an example; raise ConfigError for a name that none has."""
+    """Return the file of an example; raise ConfigError for an unknown name."""
     path = workflow_folder() / FOLDER / f"{name}.yaml"
     if name not in examples():
         raise ConfigError(f"{name}: no such example settings.{did_you_mean(name, examples())}")
@@ -27,9 +27,9 @@ def example(name: str) -> Path:
 
 
 def companions(path: Path) -> dict[str, Path]:
-    """Return the files in config/ that an example names, and those that they name, by their name.
+    """Return the files in config/ that an example names, directly or indirectly, by name.
 
-    They are what it extends, and class names.
+    These are settings that it extends, and class names.
     """
     named: dict[str, Path] = {}
     for text in _texts(yaml.safe_load(path.read_text(encoding="utf-8"))):

@@ -1,4 +1,4 @@
-"""Rows that other tools made of a corpus's samples: the files, and what tells whose each is."""
+"""Settings for files of other tools with rows about a corpus's samples."""
 
 from typing import ClassVar, Literal
 
@@ -10,16 +10,16 @@ from clipaudit.errors import ConfigError
 
 
 class GivenRows(Section):
-    """Files with rows of a corpus, and how these find its samples."""
+    """Files with rows about a corpus, and how rows are matched to its samples."""
 
     suffixes: ClassVar[tuple[str, ...]] = (".parquet",)
 
     files: str | list[str] = Field(
         description="their paths; `{0..3}` stands for a range (docs/imports.md)"
     )
-    column: str = Field("key", description="the column, or field, that tells which sample it is")
+    column: str = Field("key", description="the column, or field, that identifies the sample")
     join_on: Literal["key", "uid", "url"] = Field(
-        "key", description="what of a sample the column holds; `url` is that of its JSON"
+        "key", description="what the column holds; `url` is the one in the sample's JSON"
     )
 
     @field_validator("files")
@@ -36,5 +36,5 @@ class GivenRows(Section):
 
     @property
     def paths(self) -> list[str]:
-        """The files, each by its path, in order."""
+        """The paths of the files, in order."""
         return expand_shards(self.files)

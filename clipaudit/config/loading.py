@@ -1,4 +1,4 @@
-"""Reading the settings: YAML in, frozen `Settings` out, or one message that says what is wrong."""
+"""Read the settings: YAML in, frozen `Settings` out, or one message that says what is wrong."""
 
 import difflib
 import json
@@ -18,32 +18,34 @@ from clipaudit.errors import ConfigError
 from clipaudit.plaindata import Json
 from clipaudit.suggestions import did_you_mean
 
-RUNS_PYTHON = "__use_yte__"  # the YAML template engine, by which Snakemake reads --configfile
+RUNS_PYTHON = "__use_yte__"  # turns on the YAML template engine in Snakemake's --configfile
 
 
 def read_settings(path: Path, *, extended_by: tuple[Path, ...] = ()) -> dict[str, Any]:
     """Return the content of one YAML file; raise ConfigError if it cannot be read as a mapping."""
     if path in extended_by:
-        raise ConfigError(f"{path}: extends itself, by way of {', '.join(map(str, extended_by))}")
+        raise ConfigError(f"{path}: extends itself via {', '.join(map(str, extended_by))}")
     try:
         content = yaml.load(path.read_text(), _Loader)
     except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: cannot be read as YAML: {error}") from error
     if not isinstance(content, dict):
-        raise ConfigError(f"{path}: holds {type(content).__name__}, not settings by name.")
+        raise ConfigError(
+            f"{path}: holds {type(content).__name__}, expected a mapping of settings."
+        )
     if RUNS_PYTHON in content:
         raise ConfigError(
-            f"{path}: `{RUNS_PYTHON}` makes Snakemake run Python that stands in this file. "
-            "Settings are plain YAML: take it out; if others wrote the file, read what would run."
+            f"{path}: `{RUNS_PYTHON}` makes Snakemake run Python code in this file. Settings are "
+            "plain YAML: remove it; if others wrote the file, read the code first."
         )
     return extended(content, by=(*extended_by, path))
 
 
 def extended(content: Json, *, by: tuple[Path, ...] = ()) -> dict[str, Any]:
-    """Return the settings put over those of the file that they name under `extends`, if they do.
+    """Return the settings merged over those of the file named under `extends`, if there is one.
 
-    Sections are joined, anything else is replaced. The path is relative to the current folder;
-    where that has no such file, it is one of the example settings.
+    Sections are merged, anything else is replaced. The path is relative to the current folder; if
+    there is no such file, it names one of the example settings.
     """
     own = {key: value for key, value in content.items() if key != "extends"}
     if "extends" not in content:
@@ -52,7 +54,7 @@ def extended(content: Json, *, by: tuple[Path, ...] = ()) -> dict[str, Any]:
 
 
 def _joined(below: Json, above: Json) -> dict[str, Any]:
-    """Return `below` with what `above` says, section by section."""
+    """Return `below` overridden by `above`, section by section."""
     both = {
         key: _joined(below[key], value)
         for key, value in above.items()
@@ -62,18 +64,18 @@ def _joined(below: Json, above: Json) -> dict[str, Any]:
 
 
 class _Loader(yaml.CSafeLoader):
-    """Safe YAML in which a key may stand only once: the second would replace the first unseen.
+    """A safe YAML loader that rejects duplicate keys, where the second would replace the first.
 
-    Parsed by libyaml: settings are read at each start of a job.
+    It uses libyaml for speed: each job reads the settings when it starts.
     """
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """Refuse a key that stands twice in one mapping; keys merged by `<<` may be replaced."""
+        """Reject a key that occurs twice in one mapping; keys merged by `<<` may be replaced."""
         own = [key.value for key, _ in node.value if key.tag != "tag:yaml.org,2002:merge"]
         twice = next((key for key in own if own.count(key) > 1), None)
         if twice is not None:
             raise yaml.constructor.ConstructorError(
-                None, None, f"{twice!r} stands twice in one section", node.start_mark
+                None, None, f"{twice!r} occurs twice in one section", node.start_mark
             )
         return super().construct_mapping(node, deep)
 
@@ -81,23 +83,23 @@ class _Loader(yaml.CSafeLoader):
 def parse_settings(content: Json) -> Settings:
     """Return the checked settings, with what audits derive from them.
 
-    Raise ConfigError with every fault, a line each.
+    Raise ConfigError with all faults, one per line.
     """
     model = whole_settings(content)
     try:
         settings = model.model_validate(content)
     except ValidationError as error:
         lines = [_describe(fault, model) for fault in error.errors()]
-        raise ConfigError("the settings are wrong:\n  " + "\n  ".join(lines)) from error
+        raise ConfigError("the settings are invalid:\n  " + "\n  ".join(lines)) from error
     return settings.with_derived()
 
 
 def check_files(run: Settings, *, root: Path = Path()) -> None:
-    """Raise ConfigError unless every file that the user is to bring is there.
+    """Raise ConfigError unless every file that the user provides exists.
 
-    What a world makes and what is blurred are left out: they do not exist before the first run.
-    Remote shards are, too: their index finds them, or says which it does not.
-    Of settings `without_data` nothing is asked.
+    Files that a world makes and blurred shards are not checked: they do not exist before the first
+    run. Nor are remote shards: indexing reports those that are missing. Settings with
+    `without_data` are not checked.
     """
     if run.without_data:
         return
@@ -120,7 +122,7 @@ def check_files(run: Settings, *, root: Path = Path()) -> None:
 
 
 def _files_brought(run: Settings) -> Iterator[tuple[str, str]]:
-    """Yield the files that the user is to bring, each after the setting that names it."""
+    """Yield each setting that names a file of the user, with the file."""
     for name, corpus in run.corpora.items():
         own = corpus.world is None and corpus.blurred is None and not corpus.is_split
         if own and not run.is_remote(name):
@@ -148,16 +150,16 @@ def _files_brought(run: Settings) -> Iterator[tuple[str, str]]:
 
 
 def json_schema(plugged: Iterable[str] = ()) -> str:
-    """Return the JSON schema of the settings, as `config/schema.json` holds it.
+    """Return the JSON schema of the settings, as in `config/schema.json`.
 
-    With the sections of the plug-ins `plugged`, which are audits, it is one for an editor.
+    With sections of the audit plug-ins `plugged`, it serves an editor.
     """
     schema = whole_settings(plugged).model_json_schema()
     return json.dumps(schema, indent=2, sort_keys=True) + "\n"
 
 
 def _describe(fault: Any, model: type[Settings]) -> str:  # noqa: ANN401
-    """Say one fault of Pydantic's in the user's words."""
+    """Return one of Pydantic's faults in the user's terms."""
     place = [part for part in fault["loc"] if part not in {"glyphs", "digits"}]
     where = ".".join(str(part) for part in place)
     if fault["type"] == "extra_forbidden":
@@ -167,7 +169,7 @@ def _describe(fault: Any, model: type[Settings]) -> str:  # noqa: ANN401
         guess = difflib.get_close_matches(str(place[-1]), known, n=1)
         hint = f" Did you mean `{guess[0]}`?" if guess else did_you_mean(str(place[-1]), known)
         if len(fault["loc"]) == 1 and isinstance(fault["input"], dict) and not guess:
-            hint = " If it is the section of an audit, install the distribution that brings it."
+            hint = " If it is an audit's section, install the distribution that provides the audit."
         return f"{where} is not a setting.{hint}"
     message = fault["msg"].removeprefix("Value error, ")
     if fault["type"] == "missing":
@@ -178,7 +180,7 @@ def _describe(fault: Any, model: type[Settings]) -> str:  # noqa: ANN401
 
 
 def _known_keys(place: tuple[str | int, ...], model: type[Settings]) -> list[str]:
-    """Return the setting names that are known at a place, by walking the models."""
+    """Return the known setting names at a place, by walking the models."""
     level: Any = model
     for part in place[:-1]:
         level = _step_into(level, str(part))
@@ -192,7 +194,7 @@ def _step_into(level: Any, part: str) -> Any:  # noqa: ANN401
             return each.model_fields[part].annotation
         if typing.get_origin(each) is dict:
             return typing.get_args(each)[1]
-    return level  # the tag of a discriminated union, which Pydantic puts into the path
+    return level  # `part` is the tag of a discriminated union, which Pydantic adds to the path
 
 
 def _alternatives(annotation: Any) -> list[Any]:  # noqa: ANN401

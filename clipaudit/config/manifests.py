@@ -1,10 +1,10 @@
-"""The names of manifests: what a corpus is before anything is pruned, and sizes in names."""
+"""Names of manifests: of a corpus before pruning, and sizes in names."""
 
 from typing import Annotated
 
 from pydantic import Field
 
-# how many samples: a count, or a fraction of those there are
+# number of samples: a count, or a fraction of all
 Size = Annotated[int, Field(ge=1)] | Annotated[float, Field(gt=0, lt=1)]
 
 ALL = "all"

@@ -1,7 +1,7 @@
-"""Corpora without pictures: what needs pictures is refused, or left out where that can be.
+"""Corpora without images: reject or omit what needs images.
 
-A corpus that `metadata` lists has samples and, given by others, embeddings. The similarity audit
-asks no more of it than that; no model is trained or evaluated on it.
+A corpus listed by `metadata` has samples and possibly precomputed embeddings. The similarity audit
+needs no more than these; no model is trained or evaluated on the corpus.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,68 +14,68 @@ if TYPE_CHECKING:
 
 
 def has_pictures(run: "Settings", corpus: str) -> bool:
-    """Return whether a corpus has pictures; a split has those of the corpus that it is of."""
+    """Return whether a corpus has images; a split has those of its source corpus."""
     return run.corpora[run.source(corpus)].metadata is None
 
 
 def pictured(run: "Settings", corpora: Sequence[str]) -> list[str]:
-    """Return the corpora that have pictures, in their order."""
+    """Return the corpora that have images, in their order."""
     return [name for name in corpora if has_pictures(run, name)]
 
 
 def require_pictures(run: "Settings", corpora: Sequence[str]) -> None:
-    """Raise ConfigError for the first of some corpora that has no pictures."""
+    """Raise ConfigError for the first of some corpora without images."""
     for name in corpora:
         if not has_pictures(run, name):
             raise ConfigError(
-                f"{name} has no pictures: it is listed by corpora.{run.source(name)}.metadata, and "
-                "this step reads pictures. Name its tar files under `shards`, or ask for a step "
-                "that reads samples and embeddings alone."
+                f"{name} has no images: it is listed by corpora.{run.source(name)}.metadata, and "
+                "this step reads images. Name its tar files under `shards`, or request a step that "
+                "reads only samples and embeddings."
             )
 
 
 def can_train(run: "Settings", manifest: str) -> bool:
-    """Return whether a model can be trained on a manifest: all of its corpora have pictures."""
+    """Return whether a model can be trained on a manifest: all of its corpora have images."""
     if all(corpus.metadata is None for corpus in run.corpora.values()):
         return True
     return all(has_pictures(run, corpus) for corpus in run.manifests()[manifest])
 
 
 def left_out(run: "Settings") -> list[str]:
-    """Return what audits leave out for want of pictures, in sentences."""
+    """Return sentences about what audits omit because images are missing."""
     return [each for audit, section in run.audits() for each in audit.left_out(run, section)]
 
 
 def without_pictures(run: "Settings", corpora: Sequence[str], so: str) -> Iterator[str]:
-    """Yield the sentence `so` of those of some corpora that have no pictures, if there are any."""
+    """Yield the sentence `so` about the corpora without images, if there are any."""
     titles = [run.title(name) for name in dict.fromkeys(corpora) if not has_pictures(run, name)]
     if titles:
         has, them = ("has", "it") if len(titles) == 1 else ("have", "them")
-        yield f"{', '.join(titles)} {has} no pictures: {so.format(them=them)}"
+        yield f"{', '.join(titles)} {has} no images: {so.format(them=them)}"
 
 
 # --- checks, each raises ValueError -----------------------------------------------------------
 
 
 def check_pictures(run: "Settings") -> None:
-    """Refuse settings that ask for pictures of a corpus that has none."""
+    """Reject settings that need images of a corpus without images."""
     for where, name in _asked_for_pictures(run):
         if not has_pictures(run, name):
             raise ValueError(
-                f"{where}: {name} has no pictures, since corpora.{run.source(name)} is listed by "
-                "`metadata`; name a corpus of `shards`"
+                f"{where}: {name} has no images, because corpora.{run.source(name)} is listed by "
+                "`metadata`; name a corpus with `shards`"
             )
     for where, manifest in _asked_for_models(run):
         for name in run.manifests()[manifest]:
             if not has_pictures(run, name):
                 raise ValueError(
-                    f"{where}: no model is trained on {manifest}, since {name} has no pictures; "
-                    "name another"
+                    f"{where}: no model can be trained on {manifest}, because {name} has no "
+                    "images; name another"
                 )
 
 
 def _asked_for_pictures(run: "Settings") -> Iterator[tuple[str, str]]:
-    """Yield the settings whose corpora must have pictures, with each corpus."""
+    """Yield the settings whose corpora must have images, with each corpus."""
     for name, corpus in run.corpora.items():
         if corpus.blurred is not None:
             yield f"corpora.{name}.blurred.of", corpus.blurred.of

@@ -1,6 +1,6 @@
-"""Plug-ins by name: the entry points of the installed distributions.
+"""Find plug-ins by name: entry points of the installed distributions.
 
-A name is looked up where the settings use it, so settings without plug-ins import none.
+A name is looked up only when the settings use it, so settings without plug-ins import none.
 """
 
 import logging
@@ -22,9 +22,9 @@ _log = logging.getLogger(__name__)
 
 
 def offered(kind: Kind) -> list[EntryPoint]:
-    """Return the plug-ins of a kind, by name, of all installed distributions.
+    """Return the plug-ins of a kind in all installed distributions, sorted by name.
 
-    Raise ConfigError where two distributions give one name: nobody could say which is meant.
+    Raise ConfigError if two distributions offer the same name, which would be ambiguous.
     """
     found: dict[str, EntryPoint] = {}
     for entry in _look_up(kind):
@@ -38,9 +38,9 @@ def offered(kind: Kind) -> list[EntryPoint]:
 
 
 def registered(kind: Kind) -> tuple[EntryPoint, ...]:
-    """Return the entry points of a kind, by name; two distributions may give one name.
+    """Return the entry points of a kind, sorted by name; two distributions may share a name.
 
-    They are looked up once, which takes ten milliseconds: what a process has begun with counts.
+    They are looked up once, which takes ten milliseconds; a process keeps what it found first.
     """
     return _registered(kind, tuple(sys.path))
 
@@ -55,13 +55,13 @@ def _look_up(kind: Kind) -> tuple[EntryPoint, ...]:
 
 
 def plugin_entry(kind: Kind, name: str) -> EntryPoint:
-    """Return the entry point of a plug-in; raise ConfigError for a name that none has."""
+    """Return the entry point of a plug-in; raise ConfigError for an unknown name."""
     entries = {entry.name: entry for entry in offered(kind)}
     if name not in entries:
         raise ConfigError(
-            f"{name!r} is no plug-in of clipaudit.{kind}; there are: "
-            f"{', '.join(entries) or 'none'}. Install the distribution that brings it into "
-            "clipaudit's environment by pip (docs/plugins.md), or name another"
+            f"{name!r} is not a plug-in of clipaudit.{kind}; installed: "
+            f"{', '.join(entries) or 'none'}. Install its distribution into clipaudit's "
+            "environment with pip (docs/plugins.md), or name another"
         )
     return entries[name]
 
@@ -73,7 +73,7 @@ def distribution_of(entry: EntryPoint) -> str:
 
 
 def imported(entry: EntryPoint, name: str, load: Callable[[], T]) -> T:
-    """Return what importing `name` for a plug-in gives; any error of it becomes a ConfigError."""
+    """Return the result of importing `name` for a plug-in; any error becomes a ConfigError."""
     try:
         return load()
     except ClipauditError:
@@ -90,7 +90,7 @@ def imported(entry: EntryPoint, name: str, load: Callable[[], T]) -> T:
 def package_place(package: str) -> Path:
     """Return the folder of a package, such as `colourtools.colours`, without importing it.
 
-    Raise ConfigError where there is none, or no `__init__.py` in the outermost folder.
+    Raise ConfigError if there is none, or no `__init__.py` in the outermost folder.
     """
     top, *inner = package.split(".")
     if top == "clipaudit":

@@ -1,4 +1,4 @@
-"""docs/settings.md: every setting with its type, default and meaning, from the models."""
+"""Write docs/settings.md: every setting with its type, default and meaning, from the models."""
 
 import json
 import re
@@ -16,12 +16,12 @@ from clipaudit.plaindata import Json
 OPENING = """# Settings
 
 Every setting of a run, from the models that check them; `python -m clipaudit.cli.pages` writes this
-page. [Settings files](../config/README.md) says how to begin.
+page. [Settings files](../config/README.md) shows how to start.
 
 `NAME` stands for a name that you choose. A setting with the default *none* may be absent. A
-*required* setting must be present where its section is. *Its own*: the section's defaults.
+*required* setting must be present if its section is. *Its own*: the section's defaults.
 """
-LINES = 24  # of an example at most, where a shorter one exists
+LINES = 24  # longest example, if a shorter one exists
 BOUNDS = {
     "minimum": "≥ {}",
     "exclusiveMinimum": "> {}",
@@ -37,9 +37,9 @@ WORDS = {
 
 
 def settings_page() -> str:
-    """Return the page: the top settings in the models' order, the sections below each after it.
+    """Return the page: the top settings in the models' order, each followed by its sections.
 
-    A section that several settings share is listed at the first of them, and linked from the rest.
+    A section that several settings share is listed at the first one and linked from the others.
     """
     schema = whole_settings(()).model_json_schema()
     places = _places(schema)
@@ -61,11 +61,11 @@ def settings_page() -> str:
 
 
 def example(section: str) -> Iterator[tuple[str, str]]:
-    """Yield at most one (file name, text): what an example file says first in a section.
+    """Yield at most one (file name, text): a section as an example file writes it.
 
-    Of sections by name that is the first entry. The longest text of at most LINES lines is taken,
-    else the shortest; aliases of other sections would not be understood alone, so such a text is
-    passed over.
+    For sections by name, the text is the first entry. The longest text of at most LINES lines is
+    used, else the shortest. Texts with aliases of other sections are skipped: they cannot stand
+    alone.
     """
     found = [
         (path.name, text)
@@ -80,7 +80,7 @@ def example(section: str) -> Iterator[tuple[str, str]]:
 
 
 def _said(path: Path, section: str) -> Iterator[str]:
-    """Yield the lines of a file that state the section, or its first entry, if they stand alone."""
+    """Yield a file's lines of the section, or of its first entry, if they are valid alone."""
     text = path.read_text()
     lines = text.splitlines(keepends=True)
     top = yaml.compose(text, yaml.SafeLoader)
@@ -92,7 +92,7 @@ def _said(path: Path, section: str) -> Iterator[str]:
         if _by_name(section) and len(value.value) > 1:
             end = value.value[1][0].start_mark.line
         own = [line for line in lines[key.start_mark.line : end] if line.strip()]
-        while own[-1].lstrip().startswith("#"):  # of what comes next
+        while own[-1].lstrip().startswith("#"):  # a comment on the next section
             own.pop()
         said = "".join(own)
         try:
@@ -126,7 +126,7 @@ def _places(schema: Json) -> dict[str, str]:
 
 
 def _below(value: Json, path: str = "") -> list[tuple[str, str]]:
-    """Return the models that a setting's value is made of, each with the path below the setting."""
+    """Return the models in a setting's value, each with its path below the setting."""
     if "$ref" in value:
         return [(value["$ref"].rpartition("/")[2], path)]
     kinds = [each for key in ("anyOf", "oneOf", "prefixItems") for each in value.get(key, [])]
@@ -139,7 +139,7 @@ def _below(value: Json, path: str = "") -> list[tuple[str, str]]:
 
 
 def _named(value: Json) -> list[Json]:
-    """Return the schema of the entries of a mapping by names, if it says one."""
+    """Return the schema of the entries of a mapping by names, if it has one."""
     further = value.get("additionalProperties")
     own = list(value.get("patternProperties", {}).values())
     return own or [further] * isinstance(further, dict)
@@ -162,7 +162,7 @@ def _default(value: object) -> str:
 
 
 def kind(value: Json, places: dict[str, str]) -> str:
-    """Return the type of a setting in words, with its bounds and links to the sections it holds.
+    """Return a description of a setting's type, with its bounds and links to its sections.
 
     >>> kind({"anyOf": [{"type": "integer", "minimum": 1}, {"type": "null"}]}, {})
     'whole number ≥ 1'

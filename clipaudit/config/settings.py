@@ -32,37 +32,37 @@ from clipaudit.remote.urls import is_url
 
 
 class Settings(Section):
-    """Everything that one YAML file says. Paths are relative to the folder snakemake runs in."""
+    """The content of one YAML file. Paths are relative to the folder snakemake runs in."""
 
     results: str = Field("results", description="folder of pointers, tables and figures")
     store: str = Field("store", description="folder of the content-addressed store")
     shared_store: SharedStore | None = Field(
-        None, description="a group's store, to take results from; none when absent"
+        None, description="a group's store to take results from; none when absent"
     )
-    worlds: dict[Name, World] = Field({}, description="data that the project makes by itself")
+    worlds: dict[Name, World] = Field({}, description="synthetic data that the project makes")
     label_sets: dict[Name, LabelSet] = Field({}, description="classes and prompts of tasks")
     corpora: dict[Name, Corpus] = Field(min_length=1, description="lists of shards")
-    remote: Remote = Field(Remote(), description="the cache of shards that are named by URL")
+    remote: Remote = Field(Remote(), description="the cache of shards named by URL")
     architectures: dict[Name, Architecture] = Field({}, description="models to build")
     recipes: dict[Name, Recipe] = Field({}, description="how models are trained")
     encoders: dict[Name, Encoder] = Field({}, description="models that embed")
     embeddings: dict[Name, GivenEmbeddings] = Field(
-        {}, description="embeddings that others computed, taken instead of embedding again"
+        {}, description="precomputed embeddings, used instead of embedding again"
     )
     supervised_recipes: dict[Name, SupervisedRecipe] = Field(
         {}, description="how classifiers are trained on labelled corpora"
     )
     classifiers: dict[Name, Classifier] = Field(
-        {}, description="classifiers from elsewhere, to be evaluated"
+        {}, description="classifiers from elsewhere, to evaluate"
     )
-    report: Report = Field(Report(), description="the report that people open")
+    report: Report = Field(Report(), description="the HTML report")
     software: Software = Field(
-        Software(), description="what jobs run with, where Snakemake deploys it"
+        Software(), description="the jobs' environment, if Snakemake deploys it"
     )
-    limits: Limits | None = Field(None, description="what a run may take; no limits when absent")
+    limits: Limits | None = Field(None, description="limits of a run; no limits when absent")
     without_data: bool = Field(
         False,
-        description="plan only: no file that the user brings is asked for, and no step computes",
+        description="only plan: the user's files need not exist, and no step computes",
     )
 
     @model_validator(mode="after")
@@ -121,17 +121,17 @@ class Settings(Section):
     def shards(self, corpus: str) -> list[str]:
         """Return the paths of a corpus's shards; a shard's number is its position.
 
-        They are tars or, without pictures, the files that list samples. A split has those of the
-        corpus that it takes samples of.
+        They are tars or, without images, the files that list samples. A split has the shards of its
+        source corpus.
         """
         return expand_shards(self.corpora[self.source(corpus)].shard_patterns)
 
     def is_remote(self, corpus: str) -> bool:
-        """Return whether a corpus's shards are named by URL: all of them are, or none."""
+        """Return whether a corpus's shards, all or none, are named by URL."""
         return is_url(self.shards(corpus)[0])
 
     def source(self, corpus: str) -> str:
-        """Return the corpus that a split takes samples of; any other corpus itself."""
+        """Return the source corpus of a split; for any other corpus, the corpus itself."""
         return self.corpora[corpus].of or corpus
 
     def parts(self, corpus: str) -> list[str]:
@@ -147,27 +147,27 @@ class Settings(Section):
         return parts(len(self.shards(source)), self.corpora[source].shards_per_part)
 
     def given_embeddings(self) -> dict[tuple[str, str], GivenEmbeddings]:
-        """Return the embeddings that others computed, by encoder and corpus."""
+        """Return the precomputed embeddings, by encoder and corpus."""
         return {(given.encoder, given.corpus): given for given in self.embeddings.values()}
 
     def title(self, corpus: str) -> str:
-        """Return what tables call a corpus."""
+        """Return a corpus's name in tables."""
         return self.corpora[corpus].title or corpus
 
     def manifests(self) -> dict[str, dict[str, str]]:
         """Return every manifest of the run: the corpora of its rows and how each is pruned."""
-        return dict(self.members_of_manifests)  # rules ask some hundred times
+        return dict(self.members_of_manifests)  # rules call this some hundred times
 
     @cached_property
     def members_of_manifests(self) -> dict[str, dict[str, str]]:
-        """What `manifests` returns."""
+        """The cached result of `manifests`."""
         whole = {name: {name: ALL} for name, each in self.corpora.items() if not each.is_split}
         for audit, section in self.audits():
             whole |= audit.manifests(self, section)
         return whole
 
     def is_drawn(self, manifest: str) -> bool:
-        """Return whether a manifest is a set that an audit draws, not the pruning of a corpus."""
+        """Return whether a manifest is a set that an audit draws, not a pruning of a corpus."""
         return any(
             manifest in audit.manifests(self, section)
             for audit, section in self.audits()
@@ -175,9 +175,9 @@ class Settings(Section):
         )
 
     def deduplications(self) -> dict[str, tuple[Deduplication, str]]:
-        """Return how each deduplicated corpus is deduplicated, and by which encoder.
+        """Return how each deduplicated corpus is deduplicated, and with which encoder.
 
-        Raises ValueError where two audits ask for it in different ways: it has one manifest.
+        Raise ValueError if two audits need different ways: a corpus has one such manifest.
         """
         found: dict[str, tuple[Deduplication, str]] = {}
         asked: dict[str, str] = {}
@@ -192,7 +192,7 @@ class Settings(Section):
         return found
 
     def settings_of_results(self) -> str:
-        """Return as JSON the settings that results depend on: not who makes them where."""
+        """Return as JSON the settings that results depend on, without where results are made."""
         return self.model_dump_json(exclude={"shared_store", "remote", "software", "limits"})
 
     def with_derived(self) -> "Settings":
@@ -218,11 +218,11 @@ class Settings(Section):
 
     @classmethod
     def known_audits(cls) -> tuple[Audit[Any], ...]:
-        """Return the audits that these settings may have a section of, on or off."""
+        """Return the audits that may have a section in these settings, on or off."""
         return audits(cls.model_fields.keys() - Settings.model_fields.keys())
 
     def section(self, kind: type[S]) -> S | None:
-        """Return the section of an audit, by the class of its settings; None when it is off."""
+        """Return the section of an audit by the class of its settings; None if it is off."""
         return next((each for _, each in self.audits() if isinstance(each, kind)), None)
 
 
@@ -242,17 +242,17 @@ WholeSettings = _with_sections(frozenset())
 
 
 def whole_settings(names: Iterable[str]) -> type[Settings]:
-    """Return the model of all sections: ours, and those of the plug-ins that are audits of `names`.
+    """Return the model of all sections: ours, and those of the audit plug-ins among `names`.
 
-    Raise ConfigError for a plug-in that bears a name of ours, and as `audits` does.
+    Raise ConfigError for a plug-in with the name of one of our settings, and as `audits` does.
     """
     plugged = frozenset(plugged_audits()).intersection(names)
     for name in sorted(plugged):
         if name in WholeSettings.model_fields or hasattr(Settings, name):
             entry = plugin_entry("audits", name)
             raise ConfigError(
-                f"{entry.value} of {distribution_of(entry)}: an audit named {name!r}, which is a "
-                "name of clipaudit's own settings. Uninstall that distribution, or ask its authors "
-                "for another name."
+                f"{entry.value} of {distribution_of(entry)}: an audit named {name!r}, which is one "
+                "of clipaudit's own settings. Uninstall that distribution, or ask its authors for "
+                "another name."
             )
     return _with_sections(plugged)

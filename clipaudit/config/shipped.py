@@ -1,9 +1,9 @@
-"""Where the workflow is: its Snakefile, rules, scripts, environments, profiles and settings.
+"""Find the workflow: its Snakefile, rules, scripts, environments, profiles and settings.
 
     clipaudit/workflow/   in an installed wheel: hatch_build.py puts it there
-    the project's root    in a clone, which is what an editable install leads to
+    the project's root    in a clone, also for an editable install
 
-A current folder that holds a workflow of its own counts first, as it does for Snakemake.
+A workflow in the current folder takes precedence, as it does for Snakemake.
 """
 
 from pathlib import Path
@@ -12,7 +12,7 @@ PACKAGE = Path(__file__).parents[1]
 
 
 def workflow_folder() -> Path:
-    """Return the folder that holds the Snakefile; "." where that is the current folder."""
+    """Return the folder that holds the Snakefile; "." if it is the current folder."""
     installed = PACKAGE / "workflow"
     places = (Path(), installed, PACKAGE.parent)
     return next((place for place in places if _is_workflow(place)), installed)

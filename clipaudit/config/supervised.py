@@ -1,4 +1,4 @@
-"""Section of classifiers with labels: how one is trained, and timm checkpoints as references."""
+"""Section of classifiers with labels: their training, and timm checkpoints as references."""
 
 from typing import Annotated, Any, Literal
 
@@ -10,10 +10,10 @@ DECIDED_ELSEWHERE = ("checkpoint_path", "in_chans", "num_classes", "pretrained")
 
 
 def _free(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Refuse what other settings decide: timm would take it, and make another head of its own."""
+    """Reject arguments that other settings decide: with them timm would make its own head."""
     taken = [name for name in DECIDED_ELSEWHERE if name in arguments]
     if taken:
-        raise ValueError(f"{', '.join(taken)}: decided by other settings, so take it out")
+        raise ValueError(f"{', '.join(taken)}: other settings decide this; remove it")
     return arguments
 
 
@@ -32,31 +32,31 @@ class SupervisedRecipe(Section):
     )
     model_arguments: ModelArguments = Field(
         {},
-        description="passed on to timm: {layers: [1, 1, 1, 1], channels: [8, 16, 32, 64]} makes "
-        "a small ResNet, {zero_init_last: false} one that starts as torchvision's do",
+        description="passed to timm: {layers: [1, 1, 1, 1], channels: [8, 16, 32, 64]} makes a "
+        "small ResNet, {zero_init_last: false} one initialised as in torchvision",
     )
-    image_size: int = Field(224, ge=1, description="side in pixels of what the model takes")
+    image_size: int = Field(224, ge=1, description="side of the model's input in pixels")
     crop_scale: tuple[float, float] = Field(
         (0.08, 1.0), description="random resized crop, share of the area (torchvision's default)"
     )
-    flip: bool = Field(True, description="mirror every other training picture, drawn at random")
+    flip: bool = Field(True, description="mirror every other training image, drawn at random")
     evaluation_crop: float = Field(
-        0.875, gt=0, le=1, description="share of a test picture's shorter side (224 of 256)"
+        0.875, gt=0, le=1, description="share of a test image's shorter side (224 of 256)"
     )
     epochs: int = Field(90, ge=1, description="passes over the kept samples")
-    batch_size: int = Field(256, ge=1, description="samples a step")
-    learning_rate: float = Field(0.1, gt=0, description="of SGD, in the first epochs")
+    batch_size: int = Field(256, ge=1, description="samples per step")
+    learning_rate: float = Field(0.1, gt=0, description="SGD's rate in the first epochs")
     learning_rate_epochs: int = Field(
-        30, ge=1, description="after so many epochs, again and again, the rate is multiplied"
+        30, ge=1, description="epochs between decays of the learning rate"
     )
-    learning_rate_factor: float = Field(0.1, gt=0, le=1, description="by this")
-    momentum: float = Field(0.9, ge=0, lt=1, description="of SGD")
-    weight_decay: float = Field(1e-4, ge=0, description="of SGD, on all weights")
+    learning_rate_factor: float = Field(0.1, gt=0, le=1, description="factor of each decay")
+    momentum: float = Field(0.9, ge=0, lt=1, description="SGD's momentum")
+    weight_decay: float = Field(1e-4, ge=0, description="SGD's weight decay, on all weights")
     precision: Literal["fp32", "amp", "amp_bf16"] = Field(
         "fp32", description="as for `recipes`: open_clip's names"
     )
     shuffle: Literal["shards", "samples"] = Field(
-        "shards", description="as for `recipes`: what is put in a random order"
+        "shards", description="as for `recipes`: what is shuffled"
     )
     shuffle_buffer: int = Field(
         5_000, ge=1, description="as for `recipes`: samples held for shuffling"
@@ -81,18 +81,18 @@ class Classifier(Section):
     """
 
     model: str = Field(
-        description="a name that timm knows; its tag decides how pictures are prepared, and which "
-        "weights `pretrained` takes: resnet101.tv_in1k"
+        description="a name that timm knows; its tag decides how images are prepared, and which "
+        "weights `pretrained` loads: resnet101.tv_in1k"
     )
-    model_arguments: ModelArguments = Field({}, description="passed on to timm")
+    model_arguments: ModelArguments = Field({}, description="passed to timm")
     pretrained: bool = Field(
-        False, description="timm's weights, from the hub cache or, where there is one, the network"
+        False, description="timm's weights, from the hub cache or, if there is one, the network"
     )
     checkpoint: str | None = Field(
-        None, description="a local file with weights: safetensors, or of torch.save"
+        None, description="a local file with weights: safetensors, or from torch.save"
     )
-    batch_size: int = Field(256, ge=1, description="images a forward pass")
-    title: str | None = Field(None, description="what tables call it")
+    batch_size: int = Field(256, ge=1, description="images per forward pass")
+    title: str | None = Field(None, description="its name in tables")
 
     @model_validator(mode="after")
     def _one_source(self) -> "Classifier":

@@ -26,9 +26,9 @@ class Architecture(Section):
 
 
 class WarmStart(Section):
-    """The model of this workflow whose weights a training starts from."""
+    """The model of this workflow whose weights a training run starts from."""
 
-    recipe: str = Field(description="the recipe that it was trained by")
+    recipe: str = Field(description="the recipe that it was trained with")
     manifest: str = Field(description="the manifest that it was trained on")
 
 
@@ -39,7 +39,7 @@ class Recipe(Section):
     start_from: WarmStart | None = Field(None, description="weights of another trained model")
     epochs: int = Field(32, ge=1, description="passes over the kept samples (paper: 32)")
     batch_size: int = Field(
-        64, ge=1, description="samples a step, of all processes together, which share it equally"
+        64, ge=1, description="samples per step, shared equally among all processes"
     )
     learning_rate: float = Field(5e-4, gt=0, description="peak rate of the cosine schedule")
     warmup_steps: int = Field(10_000, ge=0, description="steps of linear warm-up")
@@ -49,50 +49,50 @@ class Recipe(Section):
     epsilon: float = Field(1e-6, gt=0, description="AdamW; open_clip's value for ViT models")
     gradient_clip_norm: float | None = Field(None, gt=0, description="no clipping when absent")
     precision: Literal["fp32", "amp", "amp_bf16"] = Field(
-        "fp32", description="open_clip's names; fp32 is the only one that CPUs gain from here"
+        "fp32", description="open_clip's names; on CPUs only fp32 pays off here"
     )
     crop_scale: tuple[float, float] = Field(
         (0.9, 1.0), description="random resized crop, share of the area (open_clip's default)"
     )
     logit_scale: float | Literal["learned"] = Field(
-        "learned", description="a number fixes the logit scale at it"
+        "learned", description="a number fixes the logit scale at this value"
     )
     max_logit_scale: float = Field(
-        100.0, ge=1, description="a learned logit scale is clamped at it (open_clip's constant)"
+        100.0, ge=1, description="upper clamp of a learned logit scale (open_clip's constant)"
     )
     token_masking: float = Field(
         0.0,
         ge=0,
         lt=1,
-        description="share of caption tokens dropped afresh each epoch; never of a corpus with "
-        "several captions of a picture (déjà vu, Sec. 5.4)",
+        description="share of caption tokens dropped afresh each epoch; never for a corpus with "
+        "several captions per image (déjà vu, Sec. 5.4)",
     )
     caption_choice: Literal["random", "first"] = Field(
         "random",
-        description="of a corpus with several captions of a picture: one drawn afresh each epoch, "
-        "or always the first (déjà vu, Sec. 5.4: drawn)",
+        description="for a corpus with several captions per image: one drawn afresh each epoch, or "
+        "always the first (déjà vu, Sec. 5.4: drawn)",
     )
     captions: int | None = Field(
         None,
         ge=1,
         exclude_if=lambda value: value is None,
-        description="of a corpus with several captions of a picture: only the first so many are "
-        "drawn from; all when absent",
+        description="for a corpus with several captions per image: draw only from the first N; "
+        "all when absent",
     )
     text_noise: float = Field(
         0.0,
         ge=0,
         exclude_if=lambda value: value == 0,
-        description="standard deviation of the Gaussian noise that is added to each number of the "
-        "unit text embeddings in training, drawn anew each step",
+        description="standard deviation of the Gaussian noise added to each number of the unit "
+        "text embeddings in training, drawn anew each step",
     )
     local_loss: bool = Field(False, description="several processes: loss over local rows only")
     gather_with_grad: bool = Field(False, description="several processes: gather with gradients")
     shuffle: Literal["shards", "samples"] = Field(
         "shards",
-        description="what is put in a random order: shards, which are then read one after another; "
-        "or single samples, each read from its place in a plain tar on a disk, for shards whose "
-        "samples are ordered by class",
+        description="what is shuffled: shards, which are then read one after another; or single "
+        "samples, each read from its place in a plain tar on a disk, for shards whose samples are "
+        "ordered by class",
     )
     shuffle_buffer: int = Field(
         5_000, ge=1, description="samples held for shuffling, on top of the shuffled shards"
@@ -110,11 +110,11 @@ class Encoder(Section):
     epoch: int | None = Field(
         None,
         ge=1,
-        description="of `model`: the checkpoint after so many epochs; the last when absent",
+        description="for `model`: the checkpoint after this many epochs; the last when absent",
     )
     architecture: str | None = Field(None, description="a name under `architectures`")
     pretrained: str | None = Field(
-        None, description="open_clip's tag of a checkpoint, or the path of one"
+        None, description="open_clip's tag of a checkpoint, or a checkpoint's path"
     )
     directory: str | None = Field(
         None, description="a local folder with open_clip_config.json and its weights"
@@ -122,18 +122,18 @@ class Encoder(Section):
     plugin: str | None = Field(
         None,
         description="an image encoder by its entry point in `clipaudit.encoders`: timm, "
-        "transformers, or one that is installed beside (docs/plugins.md)",
+        "transformers, or an installed plug-in (docs/plugins.md)",
     )
     options: dict[str, Any] = Field(
-        {}, description="of `plugin`; the contents of files that they name enter the keys"
+        {}, description="for `plugin`; the contents of files that they name enter the keys"
     )
-    batch_size: int = Field(256, ge=1, description="images a forward pass")
+    batch_size: int = Field(256, ge=1, description="images per forward pass")
     precision: Literal["fp32", "amp_bf16"] = Field(
         "fp32",
-        description="in which images and captions are embedded; amp_bf16 spares GPUs' time and "
-        "moves embeddings (docs/scale.md says how far)",
+        description="precision of embedding images and captions; amp_bf16 saves GPU time and "
+        "changes embeddings (docs/scale.md says how much)",
     )
-    title: str | None = Field(None, description="what tables call it")
+    title: str | None = Field(None, description="its name in tables")
 
     @model_validator(mode="after")
     def _one_source(self) -> "Encoder":

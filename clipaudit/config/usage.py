@@ -1,4 +1,4 @@
-"""Corpora of the settings that no audit uses, and the settings by which an audit takes one."""
+"""Find corpora of the settings that no audit uses, and the settings that would use them."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 def unused_corpora(run: "Settings") -> list[str]:
     """Return the corpora of the settings file that no audit and no model names, in their order.
 
-    A corpus whose splits, prunings or blurred images are used is used.
+    A corpus counts as used if its splits, prunings or blurred images are used.
     """
     named = {text for _, section in run.audits() for text in _texts(section.model_dump())}
     for audit, section in run.audits():
@@ -37,7 +37,7 @@ def unused_line(names: Sequence[str]) -> str:
 
 
 def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401
-    """Yield every text in a section of settings: values, and names that settings stand under."""
+    """Yield every text in a section of settings: values and names."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):

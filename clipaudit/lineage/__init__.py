@@ -1,1 +1,1 @@
-"""Lineage: which action put what where, what each action was made of, and what follows from it."""
+"""Lineage: which action placed each file, what each action was made of, and what follows."""

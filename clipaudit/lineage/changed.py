@@ -1,6 +1,6 @@
-"""Changed: in which settings, parts of the code and libraries two actions differ, by name.
+"""Find the settings, parts of the code and libraries in which two actions differ, by name.
 
-What `plan` tells as reasons and `diff` as causes is found here, so that both tell the same.
+`plan` uses it for reasons and `diff` for causes, so that both agree.
 """
 
 import json
@@ -13,7 +13,7 @@ _ABSENT = object()
 
 
 class Changed(NamedTuple):
-    """One name with both values as text; None where it is absent."""
+    """One name with both values as text; None if it is absent."""
 
     name: str
     before: str | None
@@ -21,7 +21,7 @@ class Changed(NamedTuple):
 
 
 def changed_entries(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[Changed]:
-    """Yield the entries that differ, by name: parts of a code digest, versions of libraries.
+    """Yield the entries that differ, by name: parts of a code digest or library versions.
 
     >>> list(changed_entries({"torch": "2.14"}, {"torch": "2.14", "pillow": "13"}))
     [Changed(name='pillow', before=None, after='13')]
@@ -32,10 +32,10 @@ def changed_entries(before: Mapping[str, str], after: Mapping[str, str]) -> Iter
 
 
 def changed_settings(before: Json, after: Json) -> Iterator[Changed]:
-    """Yield the settings that differ by dotted name, items of equally long lists by number.
+    """Yield the settings that differ, by dotted name; items of equally long lists by number.
 
-    Values are as JSON writes them, texts without quotes where that tells them apart; a tuple is the
-    list that its record holds.
+    Values are in JSON form, with texts unquoted where that is unambiguous; a tuple is a list, as in
+    its record.
 
     >>> list(changed_settings({"sets": [{"k": 1}, {"k": 2}]}, {"sets": [{"k": 1}, {"k": 3}]}))
     [Changed(name='sets[1].k', before='2', after='3')]
@@ -44,7 +44,7 @@ def changed_settings(before: Json, after: Json) -> Iterator[Changed]:
 
 
 def counted(number: int, thing: str) -> str:
-    """Return a number of things in words.
+    """Return a count with its noun.
 
     >>> counted(1, "file"), counted(0, "file")
     ('1 file', '0 files')
@@ -71,7 +71,7 @@ def _has_settings(value: object) -> bool:
 
 
 def _items(before: list[Any], after: list[Any], name: str) -> Iterator[Changed]:
-    """Compare lists of settings: item by item if equally long, else which items came and went."""
+    """Compare lists of settings: by item if equally long, else give added and removed items."""
     if len(before) == len(after):
         for number, (old, new) in enumerate(zip(before, after, strict=True)):
             yield from _values(old, new, f"{name}[{number}]")

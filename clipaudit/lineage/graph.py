@@ -1,4 +1,4 @@
-"""The graph of the actions below some tables, as plain data for pages and programs."""
+"""Build the graph of the actions behind some tables, as plain data for pages and programs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,16 +13,16 @@ from clipaudit.store.store import Store
 
 
 def table_graph(results: Path, store: Store, pointers: Sequence[Path]) -> dict[str, Any]:
-    """Return all actions below some pointers, each once, as what `json.dumps` can write.
+    """Return all actions behind some pointers, each once, as data for `json.dumps`.
 
-        tables   path of a pointer relative to `results` -> the key of the action that put it there
+        tables   path of a pointer relative to `results` -> the key of the action that placed it
         actions  key -> step, labels, code, settings, environment, circumstances, outputs and
                  inputs: by name, each file with path, digest, labels and `action`, its maker
-        sql      key -> the text of the SQL of a table's action, if SQL made it
-        origins  key -> where that text is from: recorded when it ran, or of the installed package
+        sql      key -> the SQL text of a table's action, if SQL made it
+        origins  key -> the origin of that text: recorded when it ran, or the installed package
 
-    Tables are in the order given, actions by key. No pointer gives empty mappings. Raises
-    StoreError for a pointer that no action is known to have made, and for a missing record.
+    Tables are in the given order, actions sorted by key. Without pointers the mappings are empty.
+    Raise StoreError for a pointer without a known action, and for a missing record.
     """
     tables = {
         pointer.relative_to(results).as_posix(): placement(results, pointer).action
@@ -43,7 +43,7 @@ def table_graph(results: Path, store: Store, pointers: Sequence[Path]) -> dict[s
 
 
 def described(record: Record) -> dict[str, Any]:
-    """Return an action as plain data, but for its inputs: what it was asked, gave and took.
+    """Return an action without its inputs as plain data: its settings, outputs and cost.
 
     Settings are flattened to dotted names; an output has digest, rows, bytes and labels.
     """
@@ -74,7 +74,7 @@ def described(record: Record) -> dict[str, Any]:
 
 
 def _inputs(makers: Makers, record: Record) -> dict[str, list[dict[str, Any]]]:
-    """Return an action's input files by name: path, digest, labels, key of the maker or None."""
+    """Return an action's input files by name: path, digest, labels, key of the maker (or None)."""
     return {
         name: [
             {
@@ -90,7 +90,7 @@ def _inputs(makers: Makers, record: Record) -> dict[str, list[dict[str, Any]]]:
 
 
 def flat(settings: Json, above: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield nested settings by dotted name, in name order; what was left unset is left out.
+    """Yield nested settings by dotted name, in name order, without unset ones.
 
     >>> dict(flat({"recipe": {"seed": 1, "start": None}, "base": "all"}))
     {'base': 'all', 'recipe.seed': 1}

@@ -1,4 +1,4 @@
-"""The SQL that made a report table, as it was when it ran."""
+"""Find the SQL that made a report table, as it was when it ran."""
 
 from dataclasses import dataclass
 
@@ -10,13 +10,13 @@ from clipaudit.store.records import Record
 from clipaudit.store.store import Store
 
 RECORDED = "recorded when it ran"
-SAME_CODE = "of the installed clipaudit, whose code digest is the recorded one"
-NOT_RECORDED = "of the installed clipaudit; what ran then was not recorded"
+SAME_CODE = "from the installed clipaudit, whose code digest is the recorded one"
+NOT_RECORDED = "from the installed clipaudit; the SQL that ran was not recorded"
 
 
 @dataclass(frozen=True)
 class TableSql:
-    """The SQL of a table: its file's name, its text, where the text is from (see above)."""
+    """The SQL of a table: its file's name, its text, and the text's origin (see above)."""
 
     name: str
     text: str
@@ -24,15 +24,15 @@ class TableSql:
 
     @property
     def is_installed(self) -> bool:
-        """Whether the installed clipaudit would run this text, comments and spacing aside."""
+        """Whether the installed clipaudit would run this text, ignoring comments and spacing."""
         return self.origin != RECORDED or _bare(self.text) == _bare(installed_sql(self.name) or "")
 
 
 def table_sql(store: Store, record: Record) -> TableSql | None:
     """Return the SQL of an action that made a table; None if no SQL did, as for galleries.
 
-    The text is the recorded one. A store older than such records has none: then it is that of the
-    installed package, and `origin` says whether all code of the step is still the same.
+    The text is the recorded one. Stores older than such records have none: then the text is from
+    the installed package, and `origin` says whether all code of the step is still the same.
     """
     name = record.ingredients.settings.get("sql")
     if not isinstance(name, str):
@@ -53,7 +53,7 @@ def installed_sql(name: str) -> str | None:
 
 
 def _is_unchanged(record: Record) -> bool:
-    """Return whether the code of a step, its SQL and published numbers are still the recorded."""
+    """Return whether a step's code, its SQL and published numbers still match the record."""
     settings = record.ingredients.settings
     asked = table_files(settings["sql"], settings.get("table", ""))
     return code("report_table", *asked) == record.ingredients.code

@@ -1,7 +1,7 @@
-"""Snapshots: which pointer lay where, and which action had put it there.
+"""Snapshots: the path of each pointer, and the action that placed it.
 
-A results folder holds the one of now; `clipaudit pin NAME` keeps one by name, so that a later run
-can be set against it and the objects that it names stay. A `RecordedRun` is either of them.
+A results folder holds the current one; `clipaudit pin NAME` keeps one under a name, so that a later
+run can be compared with it and its objects stay. A `RecordedRun` is either of them.
 
     store/pins/<name>.json   a kept snapshot
 """
@@ -25,7 +25,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 @dataclass(frozen=True)
 class Placed:
-    """A pointer and the action that put it at its path."""
+    """A pointer and the action that placed it at its path."""
 
     pointer: Pointer
     placement: Placement
@@ -35,12 +35,12 @@ class Placed:
 class Snapshot:
     """All pointers of a run, by path relative to its results folder, in path order."""
 
-    results: str  # the folder, as it was named: recorded inputs lie below it
+    results: str  # the folder's name then: recorded inputs are below it
     placed: Mapping[str, Placed]
 
 
 def snapshot(results: Path) -> Snapshot:
-    """Return what lies below a results folder now."""
+    """Return the snapshot of a results folder now."""
     placed = {
         path.relative_to(results).as_posix(): Placed(Pointer.read(path), placement)
         for path, placement in placements(results).items()
@@ -49,7 +49,7 @@ def snapshot(results: Path) -> Snapshot:
 
 
 def pin(store: Store, name: str, kept: Snapshot) -> None:
-    """Keep a snapshot under a name; raises InputError for a name that is taken or no name."""
+    """Keep a snapshot under a name; raise InputError for a taken or invalid name."""
     if not _NAME.fullmatch(name):
         raise InputError(
             f"{name!r} cannot name a pin. Use letters, digits, dots, hyphens and underscores, "
@@ -57,18 +57,18 @@ def pin(store: Store, name: str, kept: Snapshot) -> None:
         )
     path = _file(store, name)
     if path.exists():
-        raise InputError(f"{path}: a pin {name} exists. Remove it first, or take another name.")
+        raise InputError(f"{path}: a pin {name} exists. Remove it first, or use another name.")
     replace_text(path, json.dumps(asdict(kept), sort_keys=True) + "\n")
 
 
 def unpin(store: Store, name: str) -> None:
-    """Forget a kept snapshot; raises InputError, with the nearest names, where there is none."""
+    """Remove a kept snapshot; raise InputError, with similar names, if there is none."""
     pinned(store, name)
     _file(store, name).unlink()
 
 
 def pinned(store: Store, name: str) -> Snapshot:
-    """Return a kept snapshot; raises InputError, with the nearest names, where there is none."""
+    """Return a kept snapshot; raise InputError, with similar names, if there is none."""
     names = pins(store)
     if name not in names:
         raise InputError(
@@ -89,21 +89,21 @@ def pins(store: Store) -> list[str]:
 
 
 class RecordedRun:
-    """What lay where in a results folder, as it is now or as a pin kept it; read when asked for."""
+    """The content of a results folder, now or as a pin kept it, read on demand."""
 
     def __init__(
         self, name: str, store: Store, paths: list[str], look: Callable[[str], Placed | None]
     ) -> None:
-        """Take the paths of the report tables, and how to look up what lay at any path."""
+        """Take the paths of the report tables, and a function that looks up any path."""
         self.name = name
         self.store = store
         self.paths = paths
-        self.at = cache(look)  # by path relative to the results folder; None where nothing lay
+        self.at = cache(look)  # by path relative to the results folder; None if nothing was there
         self.inside = cache(self._inside)
-        self._above = 1  # parts of recorded paths that name the results folder, as last found
+        self._above = 1  # leading parts of recorded paths that name the results folder
 
     def tables(self) -> dict[str, Placed]:
-        """Return what lay at the paths of report tables and of figures' tables, in path order."""
+        """Return the pointers of report tables and of figures' tables, in path order."""
         found = {path: self.at(path) for path in sorted(self.paths)}
         return {
             path: placed
@@ -112,9 +112,9 @@ class RecordedRun:
         }
 
     def _inside(self, recorded: str) -> str:
-        """Return a recorded path relative to the results folder, whatever that was called then.
+        """Return a recorded path relative to the results folder, whatever its name was then.
 
-        The path as it is where nothing of this run lies at any end of it.
+        Return the path unchanged if no ending of it is a path of this run.
         """
         parts = PurePosixPath(recorded).parts
         for above in (self._above, *range(len(parts))):
@@ -125,13 +125,13 @@ class RecordedRun:
         return recorded
 
     def files(self, inputs: Iterable[ActionInput]) -> list[tuple[str, ActionInput]]:
-        """Return recorded inputs by path: relative to the results folder, a user's as it is."""
+        """Return recorded inputs by path: relative to the results folder; a user's unchanged."""
         return [(self.inside(file.path) if file.action else file.path, file) for file in inputs]
 
     def maker(self, file: ActionInput) -> str | None:
-        """Return the action that made a recorded input in this run, None if it is a user's file.
+        """Return the action that made a recorded input in this run; None for a user's file.
 
-        Where the same content lay at the same path, this is the action that had put it there.
+        If the same content was at the same path, this is the action that placed it there.
         """
         if file.action is None:
             return None
@@ -143,8 +143,8 @@ class RecordedRun:
 def open_run(name: str, store: Store) -> RecordedRun:
     """Return the run of this name: a pin of `store`, else a results folder.
 
-    A folder that is called like a pin is meant by `./name`. Raise InputError, with the nearest
-    names, where there is neither.
+    Use `./name` for a folder with the name of a pin. Raise InputError, with similar names, if there
+    is neither.
     """
     if name in pins(store):
         kept = pinned(store, name).placed
@@ -152,18 +152,18 @@ def open_run(name: str, store: Store) -> RecordedRun:
         return RecordedRun(name, store, tables, kept.get)
     if not _is_results(Path(name)):
         raise InputError(
-            f"{name}: no pin of {store.root} has this name, and no results folder lies here (one "
-            "with a folder .actions)."
+            f"{name}: no pin of {store.root} has this name, and it is not a results folder (which "
+            "has a folder .actions)."
             f"{did_you_mean(name, pins(store)) or ' `clipaudit pin NAME` keeps a run by name.'}"
         )
     return folder_run(Path(name), store)
 
 
 def folder_run(results: Path, store: Store) -> RecordedRun:
-    """Return a results folder as it is now; its records lie in the store that its links lead to.
+    """Return a results folder as it is now; its records are in the store that its links lead to.
 
-    That is `store` where the links lead nowhere, as in a copy. Raise InputError for a folder that
-    no run has filled.
+    If the links are broken, as in a copy, that is `store`. Raise InputError for a folder that no
+    run has filled.
     """
     check_results(results)
 
@@ -188,8 +188,8 @@ def check_results(results: Path) -> None:
     """Raise InputError for a folder that no run has filled."""
     if not _is_results(results):
         raise InputError(
-            f"{results}: no results folder of a run (one has a folder .actions). Give the one that "
-            "is meant by --results."
+            f"{results}: not a run's results folder (which has a folder .actions). Give the right "
+            "one with --results."
         )
 
 
@@ -198,8 +198,8 @@ def _is_results(folder: Path) -> bool:
 
 
 def _store_of(results: Path) -> Store | None:
-    """Return the store that the links of a results folder lead to, None where it is not there."""
-    for link in results.glob("*/*.parquet"):  # tables and figures; parts lie deeper
+    """Return the store that the links of a results folder lead to; None if it is missing."""
+    for link in results.glob("*/*.parquet"):  # tables and figures; parts are deeper
         if link.is_symlink():
             target = os.path.normpath(link.parent.resolve() / link.readlink())
             root = Path(target).parents[2]

@@ -1,4 +1,4 @@
-"""The walk from pointers down to the actions that they come from."""
+"""Walk from pointers to the actions that they come from."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -12,39 +12,39 @@ from clipaudit.store.store import Pointer, Store
 
 
 class Makers:
-    """Who made the files that actions read, by what lies in a results folder now.
+    """Find the makers of files that actions read, in a results folder as it is now.
 
-    Each pointer and its placement are read once, so it is for one walk, not for the life of a
-    process that outlasts a run.
+    Each pointer and its placement are read once, so use it for one walk, not in a process that
+    outlives a run.
     """
 
     def __init__(self, results: Path) -> None:
-        """Look below `results`; nothing is read before it is asked for."""
+        """Look below `results`; read only on demand."""
         self._inside = f"{results}{os.sep}"
         self._digest = cache(self._read_digest)
         self._action = cache(lambda path: placement(results, Path(path)).action)
 
     def maker(self, file: ActionInput) -> str | None:
-        """Return the action that made a recorded input, None if it is a user's file.
+        """Return the action that made a recorded input; None for a user's file.
 
-        Where the same content lies at the same path, this is the action that put it there last; a
-        record from another results folder, or of content replaced since, names its own.
+        If the same content is at the same path, this is the action that placed it last. Otherwise
+        (another results folder, or content replaced since) it is the recorded action.
         """
         is_there = self._digest(file.path) == file.digest
         return self._action(file.path) if is_there else file.action
 
     def _read_digest(self, path: str) -> str | None:
-        """Return what the pointer at a path names, None where there is no pointer."""
+        """Return the digest that the pointer at a path names; None if there is no pointer."""
         is_inside = path.startswith(self._inside) and path.endswith(".json")
         there = is_inside and os.path.isfile(path)
         return Pointer.read(Path(path)).digest if there else None
 
 
 def actions_below(results: Path, store: Store, pointers: Iterable[Path]) -> dict[str, Record]:
-    """Return the records of the actions that made `pointers`, and those below them, by key.
+    """Return the records of the actions behind `pointers`, direct and indirect, by key.
 
-    Those nearer to the pointers come first. What an earlier run left in `results` and these
-    pointers do not come from is not among them. Raise StoreError for an action without a record.
+    Actions nearer to the pointers come first. Files of an earlier run in `results` are not included
+    unless the pointers come from them. Raise StoreError for an action without a record.
     """
     makers = Makers(results)
     found: dict[str, Record] = {}
@@ -60,7 +60,7 @@ def actions_below(results: Path, store: Store, pointers: Iterable[Path]) -> dict
 def known_records(store: Store, keys: Sequence[str]) -> dict[str, Record]:
     """Return the records of these actions, in order; raise StoreError for one without."""
     found = read_records(store, keys)
-    # read_record says what is wrong with one that is missing
+    # for a missing record, read_record raises the error
     return {key: found[key] if key in found else read_record(store, key) for key in keys}
 
 

@@ -1,1 +1,1 @@
-"""Provenance of a run in the formats of others: RO-Crate and OpenLineage."""
+"""Provenance of a run in standard formats: RO-Crate and OpenLineage."""

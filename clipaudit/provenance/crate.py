@@ -1,8 +1,8 @@
-"""A run's tables and figures as an RO-Crate: the files, and how each came to be.
+"""Write a run's tables and figures as an RO-Crate: the files, and how each was made.
 
-By the Process Run Crate profile: each action is a CreateAction with the step and code that ran
-(instrument), what it read (object: files, and settings as PropertyValue) and what it gave
-(result). Files of tables and figures lie in the crate; all others are named by their SHA-256.
+It follows the Process Run Crate profile: each action is a CreateAction with its step and code
+(instrument), its inputs (object: files, and settings as PropertyValue) and its outputs (result).
+Files of tables and figures are in the crate; all others are named by their SHA-256.
 """
 
 from collections.abc import Mapping
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 METADATA = "ro-crate-metadata.json"
 PROFILE = "https://w3id.org/ro/wfrun/process/0.6"
-CRATE_VERSION = "1.3"  # what that profile extends
-TERMS = "Not stated: ask whoever made this crate."  # a crate must say something of its licence
+CRATE_VERSION = "1.3"  # the version that the profile extends
+TERMS = "Not stated: ask the author of this crate."  # a crate must state a licence
 
 _MEDIA_TYPES = {
     ".csv": "text/csv",
@@ -47,8 +47,8 @@ def write_crate(
 
     With `summary` there is one action for each step and code, and one collection for all files
     of a kind: a crate then grows with the steps of a run, not with its jobs. Without `files` it
-    describes tables and figures but does not hold them, and no object is looked at. Raise
-    ConfigError where rocrate is not installed, StoreError for an object missing or altered.
+    describes tables and figures but does not include them, and reads no object. Raise ConfigError
+    if rocrate is not installed, StoreError for a missing or altered object.
     """
     try:
         from rocrate.rocrate import ROCrate
@@ -68,7 +68,7 @@ def write_crate(
 
 
 def _about(target: Target) -> dict[str, str]:
-    """Return what the crate says of a file that lies in it."""
+    """Return the crate's properties of a file in it."""
     about = {
         "name": target.name,
         "sha256": target.pointer.digest,
@@ -81,7 +81,7 @@ def _about(target: Target) -> dict[str, str]:
 def _describe(
     crate: "ROCrate", run: Recorded, entities: Mapping[str, Entity], terms: str | None
 ) -> None:
-    """Add the entities, the profile, and what the crate as a whole is."""
+    """Add the entities, the profile, and the description of the whole crate."""
     from rocrate.model.contextentity import ContextEntity
 
     profile = {"@type": "CreativeWork", "name": "Process Run Crate", "version": "0.6"}
@@ -94,7 +94,7 @@ def _describe(
         "they come from, down to the shards, settings and code."
     )
     crate.license = terms or TERMS
-    # when the last action ended: the same records give the same crate
+    # the end of the last action: the same records give the same crate
     now = datetime.now(UTC).isoformat(timespec="seconds")
     crate.datePublished = max(map(ended, run.records.values()), default=now)
     crate.root_dataset["conformsTo"] = {"@id": PROFILE}

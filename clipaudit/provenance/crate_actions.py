@@ -1,4 +1,4 @@
-"""Actions as entities of an RO-Crate, as plain data: one for each execution."""
+"""Describe actions as entities of an RO-Crate, as plain data: one for each execution."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -14,24 +14,24 @@ Reference = dict[str, str]  # {"@id": ...}
 
 
 class Entities:
-    """The entities of a crate beside the files that it holds, by id, each added once."""
+    """The entities of a crate other than its files, by id, each added once."""
 
     def __init__(self, held: Mapping[str, Target]) -> None:
-        """Start empty; `held` are files in the crate, by their places in the results."""
+        """Start empty; `held` are files in the crate, by their paths in the results."""
         self.all: dict[str, Entity] = {}
         self._held = held
 
     def add(self, identifier: str, kind: str, /, **properties: object) -> Reference:
-        """Add an entity unless one of this id is there; return a reference to it."""
+        """Add an entity unless its id exists; return a reference to it."""
         self.all.setdefault(identifier, {"@type": kind, **properties})
         return {"@id": identifier}
 
     def held(self, place: str) -> Reference | None:
-        """Return a file in the crate; None if it is not in it."""
+        """Return a file in the crate; None if it is not there."""
         return {"@id": quote(place)} if place in self._held else None
 
     def made(self, place: str, output: ActionOutput) -> Reference:
-        """Return a file that an action made; that its id is local says that the crate lacks it."""
+        """Return a file that an action made; a local id means that the crate lacks it."""
         pointer = output.pointer
         about = {"name": place, "sha256": pointer.digest, "contentSize": str(pointer.bytes)}
         if output.extension == ".parquet":
@@ -39,14 +39,14 @@ class Entities:
         return self.held(place) or self.add(f"#results/{quote(place)}", "File", **about)
 
     def read(self, run: Recorded, file: ActionInput) -> Reference:
-        """Return a file that an action read: of another action, or a user's."""
+        """Return a file that an action read, from another action or from a user."""
         name = run.input_name(file)
         if file.digest in run.names:
             return self.held(name) or {"@id": f"#results/{quote(name)}"}
         return self.add(f"#sha256-{file.digest}", "File", name=name, sha256=file.digest)
 
     def tool(self, record: Record) -> Reference:
-        """Return what ran: a step of clipaudit, in the version that its code digest is."""
+        """Return a step of clipaudit as a tool, with its code digest as version."""
         step, code = record.ingredients.step, record.ingredients.code
         return self.add(
             f"#{step}-{code[:12]}",
@@ -57,13 +57,13 @@ class Entities:
         )
 
     def parameter(self, name: str, value: str) -> Reference:
-        """Return a setting; equal settings of several actions are one entity."""
+        """Return a setting; several actions with equal settings share one entity."""
         told = hashlib.sha256(f"{name}={value}".encode("utf-8", "surrogatepass")).hexdigest()
         return self.add(f"#setting-{told[:24]}", "PropertyValue", name=name, value=value)
 
 
 def each_action(run: Recorded, held: Mapping[str, Target]) -> dict[str, Entity]:
-    """Return an entity for each action, in order of start, after what it refers to, by id."""
+    """Return an entity for each action by id, in order of start, after what it refers to."""
     entities = Entities(held)
     for key, record in run.records.items():
         read = [
@@ -92,5 +92,5 @@ def each_action(run: Recorded, held: Mapping[str, Target]) -> dict[str, Entity]:
 
 
 def once(references: Iterable[Reference]) -> list[Reference]:
-    """Return references in order, each the first time only."""
+    """Return references in order, without repetitions."""
     return [{"@id": name} for name in dict.fromkeys(each["@id"] for each in references)]

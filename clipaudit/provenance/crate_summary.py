@@ -1,4 +1,4 @@
-"""Actions summed up for an RO-Crate: one for each step and code, whatever the number of jobs."""
+"""Summarise actions for an RO-Crate: one for each step and code, whatever the number of jobs."""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,11 +12,11 @@ Group = tuple[str, str]  # step, code digest
 
 
 def summed_actions(run: Recorded, held: Mapping[str, Target]) -> dict[str, Entity]:
-    """Return an entity for each step and code, in order of first start, and what they refer to.
+    """Return an entity for each step and code, in order of first start, with what they refer to.
 
     Files that are not in the crate are collections, one for each output of a step and each input
-    that users gave, identified by the SHA-256 of their sorted digests. A setting that differs
-    among the executions says how many values it had.
+    that users gave, identified by the SHA-256 of their sorted digests. For a setting that differs
+    among the executions, the number of values is given.
     """
     groups: dict[Group, list[Record]] = {}
     for record in run.records.values():
@@ -44,7 +44,7 @@ def summed_actions(run: Recorded, held: Mapping[str, Target]) -> dict[str, Entit
 def _made(
     run: Recorded, entities: Entities, group: Group, records: Sequence[Record]
 ) -> dict[str, Reference]:
-    """Return by place what was made: the file where the crate holds it, else its collection."""
+    """Return by path what was made: the file if it is in the crate, else its collection."""
     found: dict[str, Reference] = {}
     kinds: dict[str, dict[str, Pointer]] = {}
     for record in records:
@@ -52,7 +52,7 @@ def _made(
             inside = entities.held(place)
             if inside:
                 found[place] = inside
-            else:  # epochs/0000, epochs/0001 ... are of a kind
+            else:  # epochs/0000, epochs/0001 ... are of one kind
                 kinds.setdefault(output.partition("/")[0], {})[place] = given.pointer
     for kind, pointers in kinds.items():
         rows = sum(pointer.rows for pointer in pointers.values())
@@ -75,7 +75,7 @@ def _given(
     records: Sequence[Record],
     sources: Mapping[str, Reference],
 ) -> list[Reference]:
-    """Return what was read: of other steps, and the users' files as collections by input."""
+    """Return what was read: outputs of other steps, and users' files as collections by input."""
     found: list[Reference] = []
     users: dict[str, dict[str, str]] = {}
     for record in records:
@@ -125,4 +125,4 @@ def _took(records: Sequence[Record]) -> str:
     seconds = sum(record.execution.seconds for record in records)
     memory = max(record.execution.peak_memory_mb for record in records)
     hosts = len({record.execution.host for record in records})
-    return f"{seconds:.1f} s in all on {hosts} machines, {memory} MB of memory at most"
+    return f"{seconds:.1f} s in total on {hosts} machines, {memory} MB of memory at most"

@@ -1,4 +1,4 @@
-"""A run's actions as OpenLineage events: one COMPLETE event each, for Marquez and its like."""
+"""Write a run's actions as OpenLineage events: one COMPLETE event each, for tools like Marquez."""
 
 import uuid
 from collections.abc import Iterator, Mapping
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from openlineage.client.facet_v2 import DatasetFacet, JobFacet, RunFacet
     from openlineage.client.generated.schema_dataset import SchemaDatasetFacetFields
 
-NAMESPACE = "clipaudit"  # of jobs, and of what they made
-USER_FILES = "file"  # of what they were given
+NAMESPACE = "clipaudit"  # of jobs and their outputs
+USER_FILES = "file"  # of users' files
 RUN_IDS = uuid.uuid5(uuid.NAMESPACE_URL, "urn:clipaudit:executions")
 
 
 def write_events(run: Recorded, store: Store, path: Path) -> None:
-    """Write the events as JSON, one a line, in order of start.
+    """Write the events as JSON, one per line, in order of start.
 
-    Raise ConfigError where openlineage-python is not installed.
+    Raise ConfigError if openlineage-python is not installed.
     """
     try:
         from openlineage.client.serde import Serde
@@ -39,9 +39,9 @@ def write_events(run: Recorded, store: Store, path: Path) -> None:
 def run_events(run: Recorded, store: Store) -> "Iterator[RunEvent]":
     """Yield one COMPLETE event for each action, in order of start.
 
-    A job is named after its step and what it is about, a data set after its path below the
-    results; its version is the SHA-256 of its content, and its columns are told where the store
-    has the object. The same records give the same events.
+    A job is named after its step and wildcards, a data set after its path below the results. A data
+    set's version is the SHA-256 of its content; its columns are given if the store has the object.
+    The same records give the same events.
     """
     from openlineage.client.event_v2 import RunEvent, RunState, set_producer
 
@@ -65,16 +65,16 @@ def run_events(run: Recorded, store: Store) -> "Iterator[RunEvent]":
 
 
 class _Facets:
-    """What the events say of runs, jobs and data sets."""
+    """The events' descriptions of runs, jobs and data sets."""
 
     def __init__(self, run: Recorded, store: Store) -> None:
         self._recorded = run
         self._store = store
-        # one for all actions: those that made what was asked for tell it
+        # one for all actions, from those that made the requested targets
         made = " ".join(sorted({target.action for target in run.targets}))
         self._whole = str(uuid.uuid5(RUN_IDS, made))
         self._texts = cache(self._read_texts)
-        # columns by step, code, output and table: what an action writes has one schema
+        # columns by step, code, output and table: each such output has one schema
         self._columns: dict[tuple[str, ...], list[SchemaDatasetFacetFields]] = {}
 
     def run(self, key: str, record: Record) -> "Run":
@@ -123,7 +123,7 @@ class _Facets:
         from openlineage.client.event_v2 import InputDataset
 
         ours = file.digest in self._recorded.names or file.action is not None
-        # columns stand with the event that wrote them
+        # the event that wrote them has the columns
         return InputDataset(
             NAMESPACE if ours else USER_FILES,
             self._recorded.input_name(file),
@@ -151,7 +151,7 @@ class _Facets:
     def _columns_of(
         self, given: ActionOutput, record: Record
     ) -> "list[SchemaDatasetFacetFields] | None":
-        """Return an output's columns, of the object or of another that the same code wrote."""
+        """Return an output's columns, from the object or from another that the same code wrote."""
         if given.extension != ".parquet":
             return None
         made_of = record.ingredients

@@ -1,4 +1,4 @@
-"""What a run's records tell of its tables and figures, as both formats of provenance need it."""
+"""Collect a run's records of its tables and figures for both provenance formats."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,12 +15,12 @@ from clipaudit.store.records import Record
 from clipaudit.store.store import Pointer, Store
 from clipaudit.suggestions import did_you_mean
 
-REPORTED = ("tables", "figures")  # folders of results that people open
+REPORTED = ("tables", "figures")  # folders of results for readers
 
 
 @dataclass(frozen=True)
 class Target:
-    """A file of a report table or figure: its name below the results, its content, its maker."""
+    """A file of a report table or figure: its path below the results, its content, its maker."""
 
     name: str
     pointer: Pointer
@@ -29,10 +29,10 @@ class Target:
 
 @dataclass(frozen=True)
 class Recorded:
-    """The actions below some targets, by key in order of start, and where their files lie.
+    """The actions behind some targets, by key in order of start, and the paths of their files.
 
-    `places` are of each output of an action, `names` of each content, by digest: paths below the
-    results with the ending of the content. What lies nowhere now has one made of its digest.
+    `places` are by output of an action, `names` by digest of the content: paths below the results
+    with the ending of the content. Content that is nowhere now has a path made from its digest.
     """
 
     targets: Sequence[Target]
@@ -50,9 +50,9 @@ class Recorded:
         return next(lies, names[0])
 
     def outputs(self, record: Record) -> Iterator[tuple[str, str, ActionOutput]]:
-        """Yield what an action gave, by name of the output: where it lies, that name, and what.
+        """Yield an action's outputs by name: the path, the name, and the output.
 
-        What lies at several places comes once for each.
+        An output at several paths comes once for each.
         """
         for output, given in sorted(record.outputs.items()):
             for place in self.places[record.action, output]:
@@ -60,10 +60,10 @@ class Recorded:
 
 
 def recorded(results: Path, store: Store, names: Sequence[str] = ()) -> Recorded:
-    """Return what made the report tables and figures of these names, or all of them without any.
+    """Return the actions behind report tables and figures with these names; without names, all.
 
-    Targets come by name. Raise InputError, with the nearest names, for one that the results do
-    not have, and StoreError where a record is missing.
+    Targets are sorted by name. Raise InputError, with similar names, for one that the results do
+    not have, and StoreError if a record is missing.
     """
     placed = placements(results)
     chosen = _chosen(results, list(placed), names)
@@ -74,7 +74,7 @@ def recorded(results: Path, store: Store, names: Sequence[str] = ()) -> Recorded
     places: dict[tuple[str, str], list[str]] = {}
     for path, placement in placed.items():
         if placement.action not in found:
-            continue  # of an earlier run, or of tables not asked for
+            continue  # from an earlier run, or for tables not requested
         output = found[placement.action].outputs[placement.output]
         stem = path.relative_to(results).as_posix().removesuffix(".json")
         name = stem.removesuffix(output.extension) + output.extension
@@ -87,7 +87,7 @@ def recorded(results: Path, store: Store, names: Sequence[str] = ()) -> Recorded
 def _by_content(
     records: Mapping[str, Record], places: dict[tuple[str, str], list[str]]
 ) -> dict[str, list[str]]:
-    """Return the places of each digest; an output that lies nowhere gets one in `places` too."""
+    """Return the paths of each digest; an output without a path also gets one in `places`."""
     names: dict[str, list[str]] = {}
     for key, record in records.items():
         for output, given in sorted(record.outputs.items()):
@@ -114,7 +114,7 @@ def _chosen(results: Path, pointers: Sequence[Path], names: Sequence[str]) -> li
 
 
 def title(record: Record) -> str:
-    """Return an action in words: its step, and what its job was about.
+    """Return a title of an action: its step, and its job's wildcards.
 
     `nearest corpus=large encoder=own part=00000`
     """
@@ -123,9 +123,9 @@ def title(record: Record) -> str:
 
 
 def parameters(record: Record) -> dict[str, str]:
-    """Return settings, environment and versions of an action as texts by dotted name.
+    """Return an action's settings, environment and versions as texts by dotted name.
 
-    Text stands as it is, all else as JSON; what was left unset is left out.
+    Text is unchanged, everything else JSON; unset settings are omitted.
     """
     around = record.ingredients.environment
     versions = record.execution.versions
@@ -143,7 +143,7 @@ def ended(record: Record) -> str:
 
 
 def needs_extra(library: str, error: ImportError) -> ConfigError:
-    """Return the error of a library that the extra `prov` would have installed."""
+    """Return the error for a missing library of the extra `prov`."""
     return ConfigError(
         f"{library} is not installed ({error}). "
         "Run `pip install 'clipaudit[prov]'` in this environment."

@@ -1,1 +1,1 @@
-"""Remote shards: named by URL, fetched when they are read, trusted by their hash."""
+"""Remote shards: named by URL, fetched on reading, verified by their hash."""

@@ -1,12 +1,13 @@
-"""The cache of remote shards: a folder of whole, verified files that never exceeds its bound.
+"""The cache of remote shards: a folder of whole, verified files that never exceeds its limit.
 
-    <cache>/shards/<sha256>         a shard; its modification time says when it was last opened
-    <cache>/shards/<name>.part      one that arrives: as long as it will be, locked while it does
-    <cache>/locks/<two digits>      who may fetch: two processes that want one shard fetch it once
-    <cache>/locks/room              who may count, make room and rename
+    <cache>/shards/<sha256>         a shard; its modification time is when it was last opened
+    <cache>/shards/<name>.part      a download in progress, of full length, locked meanwhile
+    <cache>/locks/<two digits>      lock for fetching: two processes fetch the same shard once
+    <cache>/locks/room              lock for counting, making room and renaming
 
-Least recently opened go first, and before a download, so that the bound holds with it. A shard
-that is read while it goes stays readable: its disk space is given back when its reader ends.
+The least recently opened shards are removed first, before a download, so that the limit holds with
+it. A shard that is removed while being read stays readable; its disk space is freed when the reader
+ends.
 """
 
 import contextlib
@@ -25,9 +26,9 @@ from clipaudit.errors import ConfigError, StoreError
 
 logger = logging.getLogger(__name__)
 
-CACHE = "CLIPAUDIT_CACHE"  # environment variables: worker processes and pipes inherit them
+CACHE = "CLIPAUDIT_CACHE"  # an environment variable, so that workers and pipes inherit it
 GIGABYTES = "CLIPAUDIT_CACHE_GIGABYTES"
-DEFAULT_GIGABYTES = 50.0  # a part of 32 shards of 1 GB, as img2dataset's default, and some more
+DEFAULT_GIGABYTES = 50.0  # a part of 32 shards of 1 GB, img2dataset's default, and some more
 _GIGABYTE = 10**9
 _LOOKS_A_SECOND = 5
 
@@ -44,11 +45,11 @@ class _File(NamedTuple):
 class ShardCache:
     """The shards in one folder, at most `limit` bytes; any number of processes may share it."""
 
-    folder: Path  # which is made when something is fetched
+    folder: Path  # created on the first fetch
     limit: int
 
     def opened(self, sha256: str, size: int, download: Download) -> io.FileIO:
-        """Open a shard for reading, downloaded if it is not there."""
+        """Open a shard for reading; download it if it is missing."""
         while True:
             file = self._open(sha256, size)
             if file is not None:
@@ -58,7 +59,7 @@ class ShardCache:
                     return self._fetched(sha256, size, download)[1]
 
     def take(self, name: str, size: int, download: Download) -> str:
-        """Download a shard of unknown hash; return its SHA-256. `name` tells it from others."""
+        """Download a shard of unknown hash under a unique `name`; return its SHA-256."""
         name = hashlib.sha256(name.encode()).hexdigest()
         with self._held(name[:2]):
             sha256, file = self._fetched(name, size, download)
@@ -71,37 +72,37 @@ class ShardCache:
         path = self._path(sha256)
         try:
             file = io.FileIO(path)
-        except (FileNotFoundError, NotADirectoryError):  # the lock's folder tells of the second
+        except (FileNotFoundError, NotADirectoryError):  # the lock's folder reports the second
             return None
-        if os.fstat(file.fileno()).st_size != size:  # what a crash of the machine left
+        if os.fstat(file.fileno()).st_size != size:  # left by a crash of the machine
             file.close()
             path.unlink(missing_ok=True)
             return None
-        with contextlib.suppress(FileNotFoundError, PermissionError):  # gone; another user's
+        with contextlib.suppress(FileNotFoundError, PermissionError):  # removed, or another user's
             os.utime(path)
         return file
 
     def _fetched(self, name: str, size: int, download: Download) -> tuple[str, io.FileIO]:
-        """Download a shard; return its SHA-256, and it, open: it may be asked to go at once."""
+        """Download a shard; return its SHA-256 and the open file, since it may be removed soon."""
         part = self._path(f"{name}.part")
         with self._room(part, size) as file:
             sha256 = download(file)
             file.flush()
             reader = io.FileIO(part)
-            with self._held("room"):  # or a count might see neither name
+            with self._held("room"):  # otherwise a count might see neither name
                 os.replace(part, self._path(sha256))
         return sha256, reader
 
     @contextlib.contextmanager
     def _room(self, part: Path, size: int) -> Iterator[io.BufferedWriter]:
-        """Give a file of the right length, to be written, once there is room for it."""
+        """Give a file of the right length for writing, once there is room for it."""
         if size > self.limit:
             raise ConfigError(
                 f"{self.folder}: a shard of {size} bytes is larger than the whole cache, "
                 f"{self.limit} bytes. Raise `remote.gigabytes` in the settings, or {GIGABYTES}."
             )
         while (file := self._reserved(part, size)) is None:
-            time.sleep(1 / _LOOKS_A_SECOND)  # downloads of others fill the cache
+            time.sleep(1 / _LOOKS_A_SECOND)  # other downloads fill the cache
         with file:
             try:
                 yield file
@@ -128,7 +129,7 @@ class ShardCache:
             return file
 
     def _files(self) -> Iterator[_File]:
-        """Yield what lies in the cache; what a killed download left is removed instead."""
+        """Yield the files in the cache; remove what a killed download left."""
         for path in (self.folder / "shards").iterdir():
             with contextlib.suppress(FileNotFoundError):  # a download that failed just now
                 if path.suffix == ".part" and _is_free(path):
@@ -144,7 +145,7 @@ class ShardCache:
 
     @contextlib.contextmanager
     def _held(self, name: str) -> Iterator[None]:
-        """Hold a lock: few for many shards, so that two may wait for each other."""
+        """Hold a lock; shards share a few locks, so two fetches may wait for each other."""
         try:
             for room in ("shards", "locks"):
                 (self.folder / room).mkdir(parents=True, exist_ok=True)
@@ -166,15 +167,17 @@ def cache_of(store: Path) -> ShardCache:
     try:
         limit = int(float(text) * _GIGABYTE)
     except (OverflowError, ValueError):
-        raise ConfigError(f"{GIGABYTES}={text!r}: no number. Write gigabytes, as 50.") from None
+        raise ConfigError(
+            f"{GIGABYTES}={text!r}: not a number. Give gigabytes, such as 50."
+        ) from None
     return ShardCache(folder, limit)
 
 
 def use_cache(folder: str | None, gigabytes: float) -> None:
     """Set what `cache_of` finds, for this process and those that it starts.
 
-    `~` and variables of the environment are looked up here, on the machine that reads: each node
-    of a cluster may have a disk of its own. ConfigError for a variable that is not set.
+    `~` and environment variables are expanded here, on the machine that reads: each node of a
+    cluster may have its own disk. Raise ConfigError for a variable that is not set.
     """
     os.environ[GIGABYTES] = str(gigabytes)
     if folder is None:
@@ -195,13 +198,13 @@ def _lock(file: io.IOBase, how: int) -> None:
         raise
     except OSError as error:
         raise StoreError(
-            f"files cannot be locked where the cache of remote shards lies ({error.strerror}). "
-            "Name a folder on a disk of this machine as `remote.cache` in the settings."
+            f"files cannot be locked in the cache of remote shards ({error.strerror}). Name a "
+            "folder on a disk of this machine as `remote.cache` in the settings."
         ) from error
 
 
 def _is_free(part: Path) -> bool:
-    """Return whether nobody writes this part any more: who did was killed."""
+    """Return whether no process writes this part any more, because its writer was killed."""
     try:
         with part.open("rb") as file:
             _lock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,17 +1,17 @@
-"""Faults of remotes, told in our words: what is missing, what is denied, and what may pass.
+"""Turn faults of remotes into our errors: missing, denied, or possibly temporary.
 
-Messages of other libraries hold signed URLs at times: they are repeated without their secrets.
+Messages of other libraries sometimes hold signed URLs; they are repeated without secrets.
 """
 
 from clipaudit.errors import InputError
 from clipaudit.remote.urls import PACKAGES, hidden, scheme_of
 
-_MAY_PASS = {408, 425, 429}  # of the HTTP status codes below 500
+_MAY_PASS = {408, 425, 429}  # temporary HTTP status codes below 500
 _MOST_TOLD = 200  # characters of another library's message
 
 
 def final_fault(url: str, error: Exception) -> InputError | None:
-    """Return what to tell of a fault that another attempt would meet again; None for others."""
+    """Return our error for a fault that another attempt would meet again; None for others."""
     scheme = scheme_of(url)
     package = PACKAGES.get(scheme, "a package of fsspec's")
     if isinstance(error, ImportError):
@@ -36,10 +36,10 @@ def final_fault(url: str, error: Exception) -> InputError | None:
 
 
 def tired(url: str, error: Exception, *, attempts: int) -> InputError:
-    """Return what to tell when the last attempt failed."""
+    """Return the error after the last failed attempt."""
     return InputError(
         f"{url}: cannot be read after {attempts} attempts ({cause_of(error)}). Check the network "
-        "and the server, then start the same command again: what is done stays done."
+        "and the server, then start the same command again: finished work is kept."
     )
 
 
@@ -54,7 +54,7 @@ def cause_of(error: Exception) -> str:
 
 
 def _status(error: Exception) -> int | None:
-    """Return the HTTP status that an error of aiohttp, gcsfs or huggingface_hub bears."""
+    """Return the HTTP status in an error of aiohttp, gcsfs or huggingface_hub."""
     for bearer, name in (
         (error, "status"),
         (error, "code"),
@@ -67,12 +67,12 @@ def _status(error: Exception) -> int | None:
 
 
 def _lacks_credentials(error: Exception) -> bool:
-    """Return whether a library found no credentials at all; these errors are of no common kind."""
+    """Return whether a library found no credentials at all; these errors share no base class."""
     names = {"NoCredentialsError", "PartialCredentialsError", "DefaultCredentialsError"}
     return any(each.__name__ in names for each in type(error).__mro__)
 
 
 def _or_bucket(url: str) -> str:
-    """Return a mention of the bucket, where there is one: stores answer alike for both."""
+    """Return a mention of the bucket, if there is one: stores give the same answer for both."""
     scheme, _, rest = url.partition("://")
     return f", or no bucket {rest.partition('/')[0]}" if scheme in {"s3", "gs"} else ""

@@ -1,6 +1,6 @@
-"""Fetching: what a remote says of a shard, and its bytes, hashed on the way; faults are retried.
+"""Fetch a shard's state and its bytes from a remote; hash on the way and retry faults.
 
-fsspec is imported here alone, and only when a URL is met.
+Only this module imports fsspec, and only when a URL is met.
 """
 
 import contextlib
@@ -22,9 +22,9 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 PAUSES = (1.0, 4.0, 16.0)  # seconds before another attempt
 _HTTP = {"http", "https"}
-_BLOCK_BYTES = 16 << 20  # asked for at once: requests and memory, never results
+_BLOCK_BYTES = 16 << 20  # per request; affects requests and memory, not results
 _SILENCE_SECONDS = 60  # of an HTTP server, before an attempt counts as failed
-_MARKS = (  # what says that an object was replaced, as the libraries call it
+_MARKS = (  # the libraries' names of fields that show that an object was replaced
     "ETag", "etag", "LastModified", "Last-Modified", "last_modified", "mtime", "updated",
     "generation", "md5Hash", "crc32c", "Content-MD5", "Digest", "VersionId", "blob_id",
     "xet_hash",
@@ -33,23 +33,23 @@ _MARKS = (  # what says that an object was replaced, as the libraries call it
 
 @dataclass(frozen=True)
 class State:
-    """Size and marks of a remote object: equal states are taken for equal bytes."""
+    """Size and marks of a remote object: equal states count as equal bytes."""
 
     bytes: int
     marks: Mapping[str, str]
 
     @property
     def tells(self) -> bool:
-        """Whether a change would show: a server that gives nothing but a size hides it."""
+        """Whether a change would show: a server that gives only a size hides it."""
         return bool(self.marks)
 
 
 def state_of(url: str) -> State:
-    """Ask the remote for the state of an object. Raises InputError."""
+    """Ask the remote for the state of an object; raise InputError."""
     found = _patiently(url, lambda: _info(url))
     if not isinstance(found.get("size"), int):
         raise InputError(
-            f"{url}: the server does not say how large it is, so the cache cannot make room. "
+            f"{url}: the server does not give its size, so the cache cannot make room. "
             "Serve it with a Content-Length, or copy it."
         )
     marks = {name: str(found[name]) for name in _MARKS if found.get(name) is not None}
@@ -57,10 +57,10 @@ def state_of(url: str) -> State:
 
 
 def fetch(url: str, size: int, into: io.BufferedIOBase) -> str:
-    """Write the object of `size` bytes to a file from its beginning, and return its SHA-256.
+    """Write the object of `size` bytes to a file, from the file's start; return its SHA-256.
 
-    An attempt that fails begins anew. Raises InputError, also where there are fewer or more bytes,
-    and StoreError where they cannot be written.
+    A failed attempt starts again from the beginning. Raise InputError, also for another size, and
+    StoreError if the bytes cannot be written.
     """
 
     def attempt() -> str:
@@ -76,14 +76,14 @@ def fetch(url: str, size: int, into: io.BufferedIOBase) -> str:
         if got > size:
             raise InputError(_other_size(url, f"more than {size}", size))
         if got < size:
-            raise EOFError(f"{got} bytes came of {size}")
+            raise EOFError(f"got {got} of {size} bytes")
         return digest.hexdigest()
 
     return _patiently(url, attempt)
 
 
 def fetch_known(stub: Stub, into: io.BufferedIOBase) -> str:
-    """Write a shard that was indexed; InputError unless its bytes are still the same."""
+    """Write an indexed shard; raise InputError unless its bytes are still the same."""
     state = state_of(stub.url)
     if state.bytes != stub.bytes:
         raise InputError(_other_size(stub.url, str(state.bytes), stub.bytes))
@@ -102,17 +102,17 @@ _CHANGED = (
 
 
 def _other_size(url: str, found: str, known: int) -> str:
-    return f"{url}: has {found} bytes now, but {known} when it was looked at. {_CHANGED}"
+    return f"{url}: has {found} bytes now, but had {known} when it was checked. {_CHANGED}"
 
 
 def _patiently(url: str, ask: Callable[[], T]) -> T:
-    """Return what `ask` returns, at last; errors of ours and final faults are not asked again."""
+    """Return the result of `ask`, with retries except for our errors and final faults."""
     for pause in (*PAUSES, None):
         try:
             return ask()
         except ClipauditError:
             raise
-        except Exception as found:  # of whatever library reads the scheme
+        except Exception as found:  # from any library that reads the scheme
             error = _behind(url, found)
             final = final_fault(url, error)
             if final is not None:
@@ -125,7 +125,7 @@ def _patiently(url: str, ask: Callable[[], T]) -> T:
 
 
 def _behind(url: str, error: Exception) -> Exception:
-    """Return what an error is about: of HTTP fsspec calls any fault a missing file."""
+    """Return the real cause of an error: for HTTP, fsspec calls any fault a missing file."""
     missing = scheme_of(url) in _HTTP and isinstance(error, FileNotFoundError)
     return error.__cause__ if missing and isinstance(error.__cause__, Exception) else error
 
@@ -151,13 +151,13 @@ def _filesystem(url: str) -> tuple[Any, str]:
     import fsspec
 
     for name in ("aiobotocore", "botocore", "fsspec", "gcsfs", "httpx", "s3fs", "urllib3"):
-        # they log signed URLs, and tracebacks of what is tried again
+        # they log signed URLs, and tracebacks of attempts that are retried
         logging.getLogger(name).setLevel(logging.CRITICAL)
     options: dict[str, Any] = {}
     if scheme_of(url) in _HTTP:
         import aiohttp
 
-        # aiohttp's own limit is five minutes for the whole of a shard
+        # aiohttp's own limit is five minutes for a whole shard
         patience = aiohttp.ClientTimeout(
             total=None, sock_connect=_SILENCE_SECONDS, sock_read=_SILENCE_SECONDS
         )

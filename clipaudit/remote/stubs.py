@@ -1,8 +1,8 @@
-"""Stubs: small local files that stand for remote shards, for code that knows paths.
+"""Stubs: small local files that stand for remote shards, for code that uses paths.
 
-    store/files/remote/ab/cdef.../<name>.remote    where the bytes of this SHA-256 lie: url, bytes
+    store/files/remote/ab/cdef.../<name>.remote    url and size of the bytes with this SHA-256
 
-The name tells people the URL; what counts is inside. Standard library only.
+The name shows the URL to readers; only the content counts. Standard library only.
 """
 
 import io
@@ -22,7 +22,7 @@ _LONGEST_NAME = 200  # bytes; file systems take 255
 
 @dataclass(frozen=True)
 class Stub:
-    """What a stub says of a shard."""
+    """The content of a stub."""
 
     url: str
     bytes: int
@@ -30,7 +30,7 @@ class Stub:
 
 
 def write_stub(files: Path, stub: Stub) -> None:
-    """Note in the folder `files` of a store where the bytes of a shard lie."""
+    """Write a shard's stub into the folder `files` of a store."""
     path = _folder(files, stub.sha256) / _name(stub.url)
     text = json.dumps({"bytes": stub.bytes, "url": stub.url}, sort_keys=True)
     if not path.is_file() or path.read_text() != text:
@@ -38,12 +38,12 @@ def write_stub(files: Path, stub: Stub) -> None:
 
 
 def find_stub(files: Path, sha256: str) -> Path | None:
-    """Return the stub of these bytes, the first of several by name; None where there is none."""
+    """Return the stub of these bytes, the first by name; None if there is none."""
     return min(_folder(files, sha256).glob(f"*{SUFFIX}"), default=None)
 
 
 def read_stub(path: Path) -> Stub:
-    """Return what a stub says; StoreError for a file that is none."""
+    """Return the content of a stub; raise StoreError for a file that is not one."""
     try:
         fields = json.loads(path.read_text())
         stub = Stub(fields["url"], fields["bytes"], path.parent.parent.name + path.parent.name)
@@ -56,7 +56,7 @@ def read_stub(path: Path) -> Stub:
 
 
 def open_stub(path: Path) -> io.FileIO:
-    """Open the shard that a stub stands for: from the cache, fetched if it is not there."""
+    """Open the shard of a stub from the cache, fetching it if it is missing."""
     from clipaudit.remote.cache import cache_of
     from clipaudit.remote.fetching import fetch_known
 
@@ -70,7 +70,7 @@ def _folder(files: Path, sha256: str) -> Path:
 
 
 def _name(url: str) -> str:
-    """Return a file's name that tells a URL.
+    """Return a file name that shows a URL.
 
     >>> _name("s3://bucket/laion/00000.tar")
     's3:bucket+laion+00000.tar.remote'
@@ -81,6 +81,6 @@ def _name(url: str) -> str:
 
 def _no_stub(path: Path) -> StoreError:
     return StoreError(
-        f"{path}: says no place of a remote shard. Remove it, and index the shard again: "
+        f"{path}: not a stub of a remote shard. Remove it, and index the shard again: "
         "`snakemake --forcerun index`."
     )

@@ -1,7 +1,7 @@
-"""URLs of shards: which are understood, and that none of them carries a secret.
+"""Check URLs of shards: their scheme is supported, and they hold no secret.
 
-A URL stands in settings, records, logs and reports, so what opens a door may not stand in it:
-user:password@, and queries, which are where signatures stand. Standard library only.
+URLs appear in settings, records, logs and reports, so they must not hold credentials:
+user:password@, or queries, which may hold signatures. Standard library only.
 """
 
 import os
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from clipaudit.errors import ConfigError
 
-PACKAGES: Mapping[str, str] = {  # which reads a scheme
+PACKAGES: Mapping[str, str] = {  # the package that reads each scheme
     "s3": "s3fs",
     "gs": "gcsfs",
     "hf": "huggingface_hub",
@@ -19,11 +19,11 @@ PACKAGES: Mapping[str, str] = {  # which reads a scheme
 }
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
-_SHORTEST_SECRET = 8  # characters; a variable of fewer hides nothing and may be any word
+_SHORTEST_SECRET = 8  # characters; shorter values may be any word, and are not hidden
 
 
 def is_url(text: str) -> bool:
-    """Return whether a shard is named by URL, of whatever scheme.
+    """Return whether a shard is named by URL, with any scheme.
 
     >>> is_url("s3://bucket/0.tar"), is_url("data/s3/0.tar")
     (True, False)
@@ -41,7 +41,7 @@ def scheme_of(url: str) -> str:
 
 
 def check_url(url: str) -> None:
-    """Raise ConfigError unless a URL, or a pattern of some, is understood and without secrets.
+    """Raise ConfigError unless a URL or URL pattern is supported and free of secrets.
 
     The message repeats no secret.
     """
@@ -54,25 +54,25 @@ def check_url(url: str) -> None:
     authority, _, path = rest.partition("/")
     if "@" in authority:
         raise ConfigError(
-            f"{hidden(url)}: a URL with a user or password would stand in logs and reports. Take "
-            "it out; docs/remote.md says where credentials belong."
+            f"{hidden(url)}: a user or password in a URL would appear in logs and reports. Remove "
+            "it; docs/remote.md says where credentials belong."
         )
     if "?" in rest or "#" in rest:
         raise ConfigError(
-            f"{hidden(url)}: a URL with a query or fragment is refused: a signature would stand in "
-            "logs and reports. Take it out; docs/remote.md says where credentials belong."
+            f"{hidden(url)}: a URL with a query or fragment is refused: a signature would appear "
+            "in logs and reports. Remove it; docs/remote.md says where credentials belong."
         )
     if not authority or not path or ".." in path.split("/"):
         raise ConfigError(
-            f"{url}: not the place of a shard. Write {scheme}://, a bucket or host, and a path."
+            f"{url}: not the URL of a shard. Write {scheme}://, a bucket or host, and a path."
         )
 
 
 def hidden(text: str) -> str:
-    """Return a message of others without what may be a secret in it.
+    """Return another library's message without possible secrets.
 
-    Queries and fragments of URLs, users and passwords before their hosts, and the values of
-    environment variables that are named as secrets are replaced by dots.
+    Dots replace queries and fragments of URLs, users and passwords before their hosts, and the
+    values of environment variables whose names suggest secrets.
 
     >>> hidden("GET https://me:pw@host/0.tar?Signature=abc failed")
     'GET https://…@host/0.tar?… failed'

@@ -1,1 +1,1 @@
-"""Runs: what a run of Snakemake notes of itself, and how far it is."""
+"""Runs: the event log of a run of Snakemake, and its progress."""

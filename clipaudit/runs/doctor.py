@@ -1,4 +1,4 @@
-"""The state of an installation, of this machine and of the current folder, to look into a fault."""
+"""Examine the installation, this machine and the current folder, to find a fault."""
 
 import importlib.metadata
 import logging
@@ -29,19 +29,18 @@ from clipaudit.store.store import Store
 
 Found = dict[str, Any]
 
-POINTERS_CHECKED = 2_000  # at most, spread over all of them: seconds, also with a million
-_MODELS = ("cpu", "gpu", "models")  # extras whose libraries are listed beside those always needed
+POINTERS_CHECKED = 2_000  # at most, evenly spaced: takes seconds even with a million
+_MODELS = ("cpu", "gpu", "models")  # extras whose libraries are listed beside the required ones
 _SHOWN_VARIABLES = ("CLIPAUDIT_STORE", "SNAKEMAKE_PROFILE", VISIBLE, "OMP_NUM_THREADS", "CXX")
 _GPUS = ("--query-gpu=index,name,memory.total,driver_version", "--format=csv,noheader")
-_PATIENCE_SECONDS = 20  # for a program that may hang, as nvidia-smi does beside a broken driver
+_PATIENCE_SECONDS = 20  # for a program that may hang, as nvidia-smi does with a broken driver
 
 
 def examine(results: Path, store: Store, runs: Path = Path("logs/runs")) -> Found:
     """Return what is installed, what the machine has, and what the folders hold, as plain data.
 
-    Neither folder need exist. `problems` lists what is broken, each with the next step; it is empty
-    where all is well. Sizes are in bytes. `variables` has those that clipaudit reads and that are
-    set, no others.
+    The folders need not exist. `problems` lists each fault with the next step. Sizes are in bytes.
+    `variables` has only variables that clipaudit reads and that are set.
     """
     problems: list[str] = []
     return {
@@ -89,7 +88,7 @@ def _versions(problems: list[str]) -> Found:
 
 
 def _workflow() -> str:
-    """Return in words where the workflow is; no path: it would name the user."""
+    """Describe where the workflow is, without a path, which would name the user."""
     folder = workflow_folder()
     if folder == Path():
         return "of this folder"
@@ -126,14 +125,14 @@ def _machine(problems: list[str]) -> Found:
 def _gpus(problems: list[str]) -> list[str]:
     listed = _output(["nvidia-smi", *_GPUS])
     if listed is None and shutil.which("nvidia-smi"):
-        problems.append("nvidia-smi fails: no GPU can be used. Run it by itself to see why.")
+        problems.append("nvidia-smi fails, so no GPU can be used. Run nvidia-smi to see why.")
     return [] if listed is None else listed.splitlines()
 
 
 def _compiler() -> list[str]:
-    """Return the C++ compiler that `neighbors/native/build.py` takes.
+    """Return the C++ compiler that `neighbors/native/build.py` uses.
 
-    Asked there, it would change the code of `nearest`, and so compute every search again.
+    A function there would change the code of `nearest`, and every search would run again.
     """
     return shlex.split(os.environ.get("CXX", "")) or ["g++" if shutil.which("g++") else "c++"]
 
@@ -144,7 +143,7 @@ def _first_line(command: Sequence[str]) -> str | None:
 
 
 def _output(command: Sequence[str]) -> str | None:
-    """Return what a program prints; None where it is not there, fails or does not end."""
+    """Return what a program prints; None if it is missing, fails or hangs."""
     if shutil.which(command[0]) is None:
         return None
     try:
@@ -155,7 +154,7 @@ def _output(command: Sequence[str]) -> str | None:
 
 
 def _neighbors() -> Found:
-    """Return the search that runs on CPUs here, its kernels (the one in use first), and why."""
+    """Return the CPU search in use, its kernels (the one in use first), and the reason."""
     with _warnings_of("clipaudit.neighbors.native.library") as said:
         found = list(kernels())
     return {"backend": "native" if found else "torch", "kernels": found, "why": said}
@@ -174,7 +173,7 @@ class _Messages(logging.Handler):
 
 @contextmanager
 def _warnings_of(logger: str) -> Iterator[list[str]]:
-    """Collect the warnings of a logger, in place of printing them."""
+    """Collect the warnings of a logger instead of printing them."""
     handler = _Messages(logging.WARNING)
     log = logging.getLogger(logger)
     before, log.propagate = log.propagate, False
@@ -192,23 +191,23 @@ def _warnings_of(logger: str) -> Iterator[list[str]]:
 def _folder(path: Path, problems: list[str]) -> Found:
     there = next(each for each in (path, *path.absolute().parents) if each.exists())
     if not os.access(there, os.W_OK):
-        problems.append(f"{there}: cannot be written. Give this user the right to it.")
+        problems.append(f"{there}: cannot be written. Give this user write permission.")
     return {"folder": str(path), "there": path.is_dir(), "free": free_bytes(path)}
 
 
 def _results(results: Path, store: Store, problems: list[str]) -> Found:
-    """Return how many pointers there are, and of those checked, how many lead to no whole object.
+    """Return the numbers of pointers, of checked ones, and of those without a whole object.
 
-    An object is whole here if it has the bytes that its pointer says: nothing is hashed.
+    An object counts as whole if it has the size that its pointer gives; nothing is hashed.
     """
     files = pointer_files(results) if results.is_dir() else []
     chosen = files[:: max(1, -(-len(files) // POINTERS_CHECKED))]
     wrong = [fault for path in chosen if (fault := _fault(results, path, store))]
     if wrong:
         problems.append(
-            f"{len(wrong)} of {len(chosen)} pointers checked lead to no whole object, the first: "
-            f"{wrong[0]}. `clipaudit verify` finds all of them, `clipaudit verify --repair` makes "
-            "them again."
+            f"{len(wrong)} of {len(chosen)} checked pointers lead to no whole object, the first: "
+            f"{wrong[0]}. `clipaudit verify` finds all of them, `clipaudit verify --repair` "
+            "remakes them."
         )
     counts = {"pointers": len(files), "checked": len(chosen), "damaged": len(wrong)}
     return {**_folder(results, problems), **counts}
@@ -230,7 +229,7 @@ def _fault(results: Path, path: Path, store: Store) -> str | None:
 
 
 def _store(store: Store, problems: list[str]) -> Found:
-    """Return how many files the store's folders hold; `unfinished`: what killed steps left."""
+    """Return how many files the store's folders hold; `unfinished`: files of unfinished steps."""
     kinds = {"objects": "objects/*", "unfinished": "unfinished", "quarantine": "quarantine"}
     counts = {
         kind: sum(len(os.listdir(each)) for each in store.root.glob(pattern) if each.is_dir())
@@ -257,7 +256,7 @@ def _settings(problems: list[str]) -> list[Found]:
 
 
 def _last_run(runs: Path) -> str | None:
-    """Return how far the last run is, in a line; None where none was noted."""
+    """Return one line on the progress of the last run; None if there is none."""
     try:
         return next(status_lines(run_status(runs), time.time()))
     except InputError:

@@ -1,11 +1,10 @@
-"""Run events: what a run of Snakemake does, as lines of JSON that another process can read.
+"""Write what a run of Snakemake does as lines of JSON that another process can read.
 
-    logs/runs/<start>-<process>.jsonl   one run; the first line says which process on which host
+    logs/runs/<start>-<process>.jsonl   one run; the first line gives its process and host
 
-Events are `run` (how many jobs each rule has), `left_out` (what the run does not do, and why),
-`job` (one that starts: rule, wildcards, logs), `started`, `finished`, `error`, `end` (with the
-processor seconds of Snakemake itself, and of its jobs together). Each has the time in seconds since
-1970.
+Events are `run` (number of jobs per rule), `left_out` (what the run omits, and why), `job` (a job
+that starts: rule, wildcards, logs), `started`, `finished`, `error`, `end` (with the CPU seconds of
+Snakemake itself, and of its jobs together). Each has the time in seconds since 1970.
 """
 
 import json
@@ -29,7 +28,7 @@ class EventFile:
 
     @classmethod
     def new(cls, folder: Path, *, began: float | None = None) -> "EventFile":
-        """Start the file of this process in `folder`; `began` is when it began to plan."""
+        """Start the file of this process in `folder`; `began` is the time when planning began."""
         folder.mkdir(parents=True, exist_ok=True)
         start = time.strftime("%Y-%m-%dT%H%M%S", time.gmtime())
         file = cls(folder / f"{start}-{os.getpid()}.jsonl")
@@ -38,12 +37,12 @@ class EventFile:
         return file
 
     def write(self, event: Event) -> None:
-        """Append one event, in one write, so that no reader sees half of it for long."""
+        """Append one event in a single write, so that readers rarely see half of it."""
         with self.path.open("a") as file:
             file.write(json.dumps(event, default=str) + "\n")
 
     def events(self) -> Iterator[Event]:
-        """Yield the events written so far; a line that is not whole yet is left for later."""
+        """Yield the events written so far; skip a last line that is incomplete."""
         with self.path.open() as file:
             for line in file:
                 if line.endswith("\n"):
@@ -51,13 +50,13 @@ class EventFile:
 
 
 def newest(folder: Path) -> EventFile | None:
-    """Return the file of the run that started last, None where there is none."""
+    """Return the file of the run that started last; None if there is none."""
     files = sorted(folder.glob("*.jsonl"))
     return EventFile(files[-1]) if files else None
 
 
 def event_of(record: logging.LogRecord, now: float) -> Event | None:
-    """Return what a log record of Snakemake says about jobs; None where it says nothing.
+    """Return the event in a log record of Snakemake; None if it is not about jobs.
 
     >>> record = logging.makeLogRecord({"event": "job_finished", "job_id": 3})
     >>> event_of(record, 5.0)
@@ -87,7 +86,7 @@ def event_of(record: logging.LogRecord, now: float) -> Event | None:
 
 
 def end_event(now: float) -> Event:
-    """Return the last event of this process: jobs count that it has waited for."""
+    """Return the last event of this process; it counts jobs that the process waited for."""
     spent = os.times()
     return {
         "event": "end",

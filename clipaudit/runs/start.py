@@ -1,4 +1,4 @@
-"""The start of a run: it is refused where it would take more than its limits allow."""
+"""Refuse to start a run that would exceed its limits."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def refuse_excess_of(graph: Any, config: Mapping[str, Any]) -> None:  # noqa: ANN401
-    """Stop before a run that would take more than the section `limits` of its settings allows."""
+    """Stop before a run that would exceed the section `limits` of its settings."""
     if config["limits"] is None:
         return
     from clipaudit.lineage.planning.forecasts import outlook
@@ -27,7 +27,7 @@ def refuse_excess_of(graph: Any, config: Mapping[str, Any]) -> None:  # noqa: AN
 
 
 def refuse_shortages_of(run: "Settings") -> None:
-    """Stop before a run whose settings ask for more samples than their corpora can have."""
+    """Stop before a run whose settings need more samples than their corpora can have."""
     from clipaudit.lineage.planning.shortages import refuse_shortages
 
     try:

@@ -1,8 +1,8 @@
-"""Run status: how far a run is, stage by stage, how fast it goes, and what failed.
+"""Run status: progress by stage, rate, and failures.
 
-A stage is a rule, its parts are its jobs. The time left is an estimate: the jobs left of each
-stage, at the mean of those that finished (of all stages, where none of this one has), shared by as
-many as have run at once.
+A stage is a rule, its parts are its jobs. The time left is an estimate: the remaining jobs of each
+stage, times the mean duration of its finished jobs (of all stages if it has none), divided by the
+largest number of jobs that ran at the same time.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ from clipaudit.plaintext import plain
 
 @dataclass
 class Stage:
-    """One rule of a run: its jobs, how many are done, and the seconds that those took."""
+    """One rule of a run: its jobs, the number done, and the seconds that those took."""
 
     total: int
     done: int = 0
@@ -35,19 +35,19 @@ class Job:
 
 @dataclass
 class RunStatus:
-    """What the events of a run add up to; `take` them in order."""
+    """The state of a run after its events; `take` them in order."""
 
     host: str = ""
     process: int = 0
     opened: float = 0.0
     seen: float = 0.0  # time of the last event
     ended: bool = False
-    lost: bool = False  # its process is gone without having ended
+    lost: bool = False  # its process died before its end
     stages: dict[str, Stage] = field(default_factory=dict)
     jobs: dict[int, Job] = field(default_factory=dict)  # those that run now
     failures: list[Job] = field(default_factory=list)
-    left_out: list[str] = field(default_factory=list)  # what the run does not do, and why
-    at_once: int = 1  # the most jobs that ran together
+    left_out: list[str] = field(default_factory=list)  # what the run omits, and why
+    at_once: int = 1  # the most jobs that ran at the same time
 
     def take(self, event: Json) -> None:
         """Add one event of `clipaudit.runs.events`."""
@@ -75,16 +75,16 @@ class RunStatus:
 
     @property
     def total(self) -> int:
-        """How many jobs the run has."""
+        """The number of jobs in the run."""
         return sum(stage.total for stage in self.stages.values())
 
     @property
     def done(self) -> int:
-        """How many of them are done."""
+        """The number of finished jobs."""
         return sum(stage.done for stage in self.stages.values())
 
     def per_second(self, now: float) -> float:
-        """Return how many jobs were done a second since the run opened; 0 before the first."""
+        """Return the jobs done per second since the run opened; 0 before the first."""
         return self.done / max(now - self.opened, 1e-9)
 
     def seconds_left(self, now: float) -> float | None:
@@ -120,7 +120,7 @@ class RunStatus:
 
 
 def live_line(status: RunStatus, now: float) -> str:
-    """Return the run in one line of at most 100 letters.
+    """Return the run's status in one line of at most 100 characters.
 
     >>> status = RunStatus(opened=0.0, stages={"embed": Stage(4, 2, 1, 0, 10.0)})
     >>> live_line(status, 20.0)
@@ -141,7 +141,7 @@ def live_line(status: RunStatus, now: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a time as people say it.
+    """Return a duration in readable units.
 
     >>> duration(9.6), duration(200), duration(7320)
     ('10 s', '3 min 20 s', '2 h 2 min')

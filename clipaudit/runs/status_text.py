@@ -1,4 +1,4 @@
-"""What is said of the last run: its status as lines and as JSON."""
+"""Format the status of the last run as lines and as JSON."""
 
 import json
 import os
@@ -12,17 +12,17 @@ from clipaudit.plaintext import plain
 from clipaudit.runs.events import newest
 from clipaudit.runs.status import Job, RunStatus, duration
 
-LOG_LINES = 8  # of a failed job's log
-_QUIET_SECONDS = 3600  # a run elsewhere that noted nothing for so long may be gone
+LOG_LINES = 8  # shown of a failed job's log
+_QUIET_SECONDS = 3600  # a run on another host that is silent for so long may be dead
 
 
 def run_status(runs: Path) -> RunStatus:
-    """Return the status of the run that started last; raises InputError where none was noted."""
+    """Return the status of the run that started last; raise InputError if there is none."""
     file = newest(runs)
     if file is None:
         raise InputError(
-            f"{runs}: no run has noted anything here. Start one in this folder with a profile that "
-            "says `logger: clipaudit`, or name the folder by --runs."
+            f"{runs}: no run has written a log here. Start one in this folder with a profile that "
+            "has `logger: clipaudit`, or give the folder with --runs."
         )
     status = RunStatus()
     for event in file.events():
@@ -33,7 +33,7 @@ def run_status(runs: Path) -> RunStatus:
 
 
 def status_lines(status: RunStatus, now: float) -> Iterator[str]:
-    """Yield the lines that people read: the whole, the stages, what is left out, the failures."""
+    """Yield the status as text: the total, the stages, omissions, failures."""
     yield _heading(status, now)
     width = max((len(rule) for rule in status.stages), default=0)
     for rule, stage in status.stages.items():
@@ -67,8 +67,8 @@ def _heading(status: RunStatus, now: float) -> str:
         return f"ended after {duration(status.seen - status.opened)}: {share}"
     if status.lost:
         return (
-            f"LOST: process {status.process} is gone since {duration(now - status.seen)}: {share}. "
-            "Start the same command again: what is done stays done."
+            f"LOST: process {status.process} died {duration(now - status.seen)} ago: {share}. "
+            "Start the same command again: finished jobs stay finished."
         )
     left = status.seconds_left(now)
     about = "time left unknown" if left is None else f"about {duration(left)} left"
@@ -87,7 +87,7 @@ def _failure(job: Job) -> Iterator[str]:
 
 
 def _last_lines(logs: list[str]) -> list[str]:
-    """Return where the logs lie, and the last lines of each that is there."""
+    """Return the paths of the logs, each followed by its last lines if it exists."""
     lines = []
     for log in logs:
         lines.append(log)
@@ -103,6 +103,6 @@ def _is_alive(process: int) -> bool:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    except PermissionError:  # somebody else's, but there
+    except PermissionError:  # another user's process, but alive
         return True
     return True

@@ -184,7 +184,7 @@ def _check_given(run: "Settings", audit: Similarity) -> None:
                 is_spared = key == "other_encoders" and source == audit.large
                 instead = ", or set similarity.compare_prunings to false" if is_spared else ""
                 raise ValueError(
-                    f"similarity.{key}: {encoder} cannot embed {source}, which has no pictures; "
+                    f"similarity.{key}: {encoder} cannot embed {source}, which has no images; "
                     f"name its embeddings under `embeddings`{instead}"
                 )
 

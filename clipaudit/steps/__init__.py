@@ -1,1 +1,1 @@
-"""Steps: the jobs of a workflow, with their inputs as content, their code, their environment."""
+"""Steps: jobs of a workflow, with their inputs by content, their code and their environment."""

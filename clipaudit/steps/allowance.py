@@ -1,9 +1,9 @@
-"""What a run has left while it goes on: hours of its GPUs, and space on the store's disk.
+"""Track what a run may still use: GPU hours, and space on the store's disk.
 
-    <results>/.runs/<run>.gpu.jsonl   how many GPUs each action of one run of Snakemake
-        holds, from which time on
+    <results>/.runs/<run>.gpu.jsonl   the GPUs that each action of one run of Snakemake holds,
+        with the start time
 
-The run is told by CLIPAUDIT_RUN, which the Snakefile sets and jobs inherit.
+CLIPAUDIT_RUN names the run; the Snakefile sets it and jobs inherit it.
 """
 
 import json
@@ -24,13 +24,13 @@ _HOUR = 3600.0  # seconds
 
 
 def name_run() -> None:
-    """Give this run a name that its jobs inherit; in a job, keep the one that it has."""
+    """Give this run a name that its jobs inherit; in a job, keep the inherited name."""
     start = time.strftime("%Y-%m-%dT%H%M%S", time.gmtime())
     os.environ.setdefault(RUN_VARIABLE, f"{start}-{os.getpid()}")
 
 
 class Allowance:
-    """What the jobs of one run may still take, by the section `limits`; all of it where None."""
+    """What the jobs of one run may still use under the section `limits`; None: no limits."""
 
     def __init__(self, limits: Json | None, results: Path, store: Path) -> None:
         """Read nothing yet."""
@@ -40,9 +40,9 @@ class Allowance:
 
     @contextmanager
     def spent(self, action: str, gpus: int) -> Iterator[None]:
-        """Count the time of a job that computes an action on so many GPUs.
+        """Count the time of a job that computes an action on `gpus` GPUs.
 
-        StepError where the run has used up its GPU hours, or its disk is as full as it may be.
+        Raise StepError if the run has used up its GPU hours, or its disk has too little free space.
         """
         self._refuse_full_disk()
         if not gpus or self._limits.get("gpu_hours") is None:
@@ -56,9 +56,9 @@ class Allowance:
             self._write({"action": action, "time": time.time(), "gpus": 0})
 
     def gpu_hours(self) -> float:
-        """Return what the jobs of this run have taken so far.
+        """Return the GPU hours that the jobs of this run have used so far.
 
-        A job at work counts until now, one that was killed until its action was begun again.
+        A running job counts until now, a killed one until its action started again.
         """
         seconds, held = 0.0, dict[str, tuple[float, int]]()
         for line in self._lines():
@@ -72,8 +72,8 @@ class Allowance:
         taken, limit = self.gpu_hours(), self._limits["gpu_hours"]
         if taken >= limit:
             raise StepError(
-                f"limits.gpu_hours: this run has taken {taken:.3g} GPU h and the limit is "
-                f"{limit:g}. Raise it and start the same command again: what is done stays done."
+                f"limits.gpu_hours: this run has used {taken:.3g} GPU h and the limit is "
+                f"{limit:g}. Raise it and start the same command again: finished work is kept."
             )
 
     def _refuse_full_disk(self) -> None:
@@ -84,8 +84,8 @@ class Allowance:
         if free < spared * _GIGABYTE:
             raise StepError(
                 f"limits.keep_free_gigabytes: the disk of {self._store} has "
-                f"{free / _GIGABYTE:.3g} GB free and {spared:g} GB must stay. Free some space "
-                "there and start the same command again: what is done stays done."
+                f"{free / _GIGABYTE:.3g} GB free, but {spared:g} GB must stay free. Free some "
+                "space there and start the same command again: finished work is kept."
             )
 
     def _lines(self) -> list[dict[str, Any]]:

@@ -1,17 +1,17 @@
-"""The digest of the code that a rule runs.
+"""Compute the digest of the code that a rule runs.
 
-SHA-256 over the syntax trees, docstrings and comments left out, of the rule's workflow script and
-of every clipaudit module that it imports, transitively (imports inside functions too), and over
-the data files that those modules declare to read in a module-level tuple READS. The serialisation
-of the tree is our own: `ast.dump` differs between Python versions. Plumbing carries results but
-does not make them; it is listed in PLUMBING and left out, but for the module that writes Parquet,
-which is part of every digest.
+It is the SHA-256 of the syntax trees, without docstrings and comments, of the rule's workflow
+script and of every clipaudit module that it imports, transitively (also inside functions), and of
+the data files that those modules list in a module-level tuple READS. We serialise the tree
+ourselves, because `ast.dump` differs between Python versions. Plumbing carries results but does not
+make them: modules listed in PLUMBING are excluded, except the module that writes Parquet, which is
+part of every digest.
 
-Of an audit that is a plug-in, the modules of its own package count as those of clipaudit do, and so
-do the name and version of its distribution.
+For an audit that is a plug-in, the modules of its package count like clipaudit's, and so do the
+name and version of its distribution.
 
-Of a module that is named `layouts.py::similarity_table1` one entry of its dictionary LAYOUTS counts
-and all that is not in the dictionary: whoever edits another entry draws nothing of this one again.
+For a module named `layouts.py::similarity_table1`, only this entry of its dictionary LAYOUTS counts
+and everything outside the dictionary: editing another entry does not redraw this one.
 """
 
 import ast
@@ -33,7 +33,7 @@ from clipaudit.steps.codememo import MEMO, CodeMemo, Remembered
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _ENTRIES = "LAYOUTS"
 _COMMENTS = {".sql": r"--[^\n]*", ".cpp": r"//[^\n]*", ".h": r"//[^\n]*"}
-PLUMBING = {  # modules, and rooms with all that they hold
+PLUMBING = {  # modules, and packages with all their modules
     "clipaudit",
     "clipaudit.ahead",
     "clipaudit.cli",
@@ -45,14 +45,14 @@ PLUMBING = {  # modules, and rooms with all that they hold
     "clipaudit.store",
     "clipaudit.suggestions",
 }
-_SECTION = re.compile(r"clipaudit\.\w+\.settings")  # an audit's: what it says enters the key
-WRITERS = {"clipaudit.store.parquet"}  # of plumbing, what makes the bytes of every table
+_SECTION = re.compile(r"clipaudit\.\w+\.settings")  # an audit's section; its values enter the key
+WRITERS = {"clipaudit.store.parquet"}  # plumbing that makes the bytes of every table
 
 
 def rule_sources(script: str, extra_files: Iterable[str] = ()) -> tuple[Path, list[Path]]:
-    """Return the file of a workflow script, and those that a rule names as `clipaudit/...`.
+    """Return the file of a workflow script, and the files that a rule names as `clipaudit/...`.
 
-    A script that we do not have is of the plug-in that its name begins with, if there is one.
+    A script that we do not have belongs to the plug-in that its name begins with, if there is one.
     """
     inside = Path("workflow_scripts", f"{script}.py")
     path = workflow_folder() / inside
@@ -62,11 +62,11 @@ def rule_sources(script: str, extra_files: Iterable[str] = ()) -> tuple[Path, li
 
 
 def code_digest(script: Path, extra_files: Iterable[Path] = ()) -> str:
-    """Return the hex digest of a workflow script and all it imports of clipaudit.
+    """Return the hex digest of a workflow script and everything it imports from clipaudit.
 
-    `extra_files` are read besides: the SQL of a report table, a module that is imported by name or
-    one entry of it (`x.py::entry`), which counts with all that it imports. Raise ConfigError for a
-    file or an entry that does not exist and for code that does not parse.
+    `extra_files` are read too: the SQL of a report table, or a module imported by name or one entry
+    of it (`x.py::entry`), with everything that it imports. Raise ConfigError for a file or entry
+    that does not exist and for code that does not parse.
     """
     parts = code_parts(script, extra_files)
     text = "".join(f"{name} {digest}\n" for name, digest in sorted(parts.items()))
@@ -74,7 +74,7 @@ def code_digest(script: Path, extra_files: Iterable[Path] = ()) -> str:
 
 
 def code_parts(script: Path, extra_files: Iterable[Path] = ()) -> dict[str, str]:
-    """Return what `code_digest` digests: the digest of each script, module and file, by name."""
+    """Return the parts of `code_digest`: the digest of each script, module and file, by name."""
     parts = {f"script {script.name}": _read(script).digest}
     extra_files = list(extra_files)
     for package in {each.name for each in map(_plugged_package, [script, *extra_files]) if each}:
@@ -98,8 +98,8 @@ def code_parts(script: Path, extra_files: Iterable[Path] = ()) -> dict[str, str]
 def package_digest(module: str, places: Iterable[Path]) -> str:
     """Return the hex digest of the code of a plug-in, whose entry point names `module`.
 
-    It covers every Python file of the package, whose folders or file `places` are; of clipaudit,
-    the module and all that it imports.
+    It covers every Python file of the package in `places` (folders or a file); for clipaudit, the
+    module and everything that it imports.
     """
     own = _module_file(module) if module.partition(".")[0] == "clipaudit" else None
     if own is not None:
@@ -114,7 +114,7 @@ def package_digest(module: str, places: Iterable[Path]) -> str:
 
 
 def is_module(path: Path) -> bool:
-    """Return whether a further file of a step is Python code, or an entry of it, and not data."""
+    """Return whether an extra file of a step is Python code, or an entry of it, not data."""
     return _module_and_entry(path)[0].suffix == ".py"
 
 
@@ -134,7 +134,7 @@ def _entry_digest(path: Path, entry: str) -> str:
 
 
 def _file_part(path: Path) -> str:
-    """Return what a file is called: by its place in the package, since audits name theirs alike."""
+    """Return a file's name with its place in the package: audits use the same file names."""
     package = _plugged_package(path)
     if package is not None:
         return f"file {path.relative_to(package.parent).as_posix()}"
@@ -144,7 +144,7 @@ def _file_part(path: Path) -> str:
 
 
 def _module_name(path: Path) -> str:
-    """Return the name of a module by its file."""
+    """Return the module name of a file."""
     package = _plugged_package(path)
     if package is not None:
         return ".".join(path.with_suffix("").relative_to(package.parent).parts)
@@ -161,7 +161,7 @@ def _is_plumbing(name: str) -> bool:
 
 @cache
 def _reachable(script: Path) -> set[str]:
-    """Walk the imports from `script`; plumbing is neither counted nor entered."""
+    """Walk the imports from `script`; plumbing is neither counted nor followed."""
     package = _plugged_package(script)
     roots = {"clipaudit"} if package is None else {"clipaudit", package.name}
     found: set[str] = set()
@@ -173,13 +173,13 @@ def _reachable(script: Path) -> set[str]:
             continue
         found.add(name)
         waiting.extend(_imported(path, name))
-        if name.partition(".")[0] != "clipaudit":  # whose packages hold no code
+        if name.partition(".")[0] != "clipaudit":  # clipaudit's packages hold no code
             waiting.append(name.rpartition(".")[0])
     return found
 
 
 def _imported(path: Path, name: str) -> list[str]:
-    """Return the modules that a file of code imports; `name` is its own, for relative imports."""
+    """Return the modules that a code file imports; `name` resolves its relative imports."""
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     modules = _read(path).modules
     return [resolve_name(each, package) if each[0] == "." else each for each in modules]
@@ -187,7 +187,7 @@ def _imported(path: Path, name: str) -> list[str]:
 
 @cache
 def _plugged_package(path: Path) -> Path | None:
-    """Return the folder of the outermost package that a plug-in's file lies in; None for ours."""
+    """Return the folder of the outermost package of a plug-in's file; None for our files."""
     if path.is_relative_to(PACKAGE):
         return None
     around = [folder for folder in path.parents if (folder / "__init__.py").is_file()]
@@ -195,14 +195,14 @@ def _plugged_package(path: Path) -> Path | None:
 
 
 def _distributions(package: str) -> dict[str, str]:
-    """Return the versions of the distributions whose audits lie in a package."""
+    """Return the versions of the distributions whose audits are in a package."""
     found = (each.dist for each in registered("audits") if each.module.split(".")[0] == package)
     return {f"distribution {dist.name}": dist.version for dist in found if dist is not None}
 
 
 @cache
 def _module_file(name: str) -> Path | None:
-    """Return the file of a module or package, or None when `name` is not a module."""
+    """Return the file of a module or package, or None if `name` is not a module."""
     top, *inner = name.split(".")
     base = (PACKAGE if top == "clipaudit" else package_place(top)).joinpath(*inner)
     for path in (base.with_suffix(".py"), base / "__init__.py"):
@@ -213,12 +213,12 @@ def _module_file(name: str) -> Path | None:
 
 @dataclass(frozen=True)
 class _Code:
-    """What counts of a file of code. Its syntax tree is dropped: all of them are 50 MB."""
+    """The relevant content of a code file. Syntax trees are dropped: together they take 50 MB."""
 
     digest: str
-    modules: Sequence[str]  # named in import statements anywhere in it, relative ones with dots
-    files: Sequence[Path]  # that its READS tuple names, relative to its folder
-    entries: Mapping[str, str]  # of its dictionary LAYOUTS: the digest of each and of all around
+    modules: Sequence[str]  # in all its import statements, relative ones with dots
+    files: Sequence[Path]  # in its READS tuple, relative to its folder
+    entries: Mapping[str, str]  # in its dictionary LAYOUTS: the digest of each and of the rest
 
 
 @cache
@@ -258,7 +258,7 @@ def _tree_digest(tree: object, imports: list[ast.Import | ast.ImportFrom]) -> st
 
 
 def _entries(tree: ast.Module) -> dict[str, str]:
-    """Return the digest of each entry of LAYOUTS, with that of the module without any of them."""
+    """Return the digest of each entry of LAYOUTS, combined with the module without entries."""
     entries: dict[str, ast.expr] = {}
     for node in tree.body:
         match node:
@@ -299,7 +299,7 @@ def _reads(tree: ast.Module) -> Sequence[str]:
 
 @cache
 def _file_digest(path: Path) -> str:
-    """Hash a declared file; SQL and C++ without comments and spacing, other files as they are."""
+    """Hash a declared file; SQL and C++ without comments and spacing, other files unchanged."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -312,10 +312,10 @@ def _file_digest(path: Path) -> str:
 
 
 def _serialise(node: object, parts: list[str], imports: list[ast.Import | ast.ImportFrom]) -> None:
-    """Append a tree as text: node types and fields in name order, positions left out.
+    """Append a tree as text: node types and fields in name order, without positions.
 
-    Fields that are empty or None are left out too: newer Pythons add such fields. Import statements
-    are gathered on the way: every job of a cluster reads all code, so trees are walked once.
+    Fields that are empty or None are omitted too: newer Pythons add such fields. Import statements
+    are collected in the same walk: every job of a cluster reads all code, so trees are walked once.
     """
     if isinstance(node, ast.AST):
         parts.append(f"({type(node).__name__}")

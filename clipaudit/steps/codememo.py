@@ -1,10 +1,10 @@
-"""What files of code were found to hold, remembered by their bytes between processes.
+"""Cache the parsed content of code files between processes, by the files' bytes.
 
     .snakemake/clipaudit-code.json   SHA-256 of a file's bytes -> its digest, modules, files
 
-Every process of Snakemake forms the code digests of all rules, a cluster's job too: to parse and
-walk all trees is a third of a second, to look them up a tenth of that. Nothing is believed that
-another version of the walk wrote. Without a folder .snakemake, nothing is remembered.
+Every process of Snakemake, also a cluster's job, forms the code digests of all rules. Parsing and
+walking all trees takes a third of a second, looking them up a tenth of that. Entries of another
+version of the walk are ignored. Without a folder .snakemake, nothing is cached.
 """
 
 import atexit
@@ -16,11 +16,11 @@ from typing import TypedDict
 from clipaudit.store.store import replace_text
 
 MEMO = Path(".snakemake/clipaudit-code.json")
-MOST_FILES = 4_000  # when there are more, those that this process did not ask for are forgotten
+MOST_FILES = 4_000  # with more, files that this process did not use are forgotten
 
 
 class Remembered(TypedDict):
-    """What is remembered of one file."""
+    """The cached content of one file."""
 
     digest: str
     modules: list[str]
@@ -32,7 +32,7 @@ class CodeMemo:
     """The files of one version of the walk; written once, when the process ends."""
 
     def __init__(self, path: Path, version: str) -> None:
-        """Read what is at `path`; a file that is not there, cut or of another version is empty."""
+        """Read `path`; a file that is missing, truncated or of another version counts as empty."""
         self._path = path.absolute()
         self._version = version
         self._known: dict[str, Remembered] = {}
@@ -44,23 +44,23 @@ class CodeMemo:
                 self._known = dict(content["files"])
 
     def get(self, sha256: str) -> Remembered | None:
-        """Return what the file of these bytes holds; None where it was never walked."""
+        """Return the content of the file with these bytes; None if it was never walked."""
         self._asked.add(sha256)
         return self._known.get(sha256)
 
     def put(self, sha256: str, found: Remembered) -> None:
-        """Remember what the file of these bytes holds."""
+        """Remember the content of the file with these bytes."""
         if not self._news:
             atexit.register(self.save)
         self._news = True
         self._known[sha256] = found
 
     def save(self) -> None:
-        """Write what is known, whole or not at all; of two processes the later one is kept."""
+        """Write the cache, whole or not at all; of two processes the later one wins."""
         if not self._path.parent.is_dir():
             return
         kept = self._known
         if len(kept) > MOST_FILES:
             kept = {sha256: kept[sha256] for sha256 in self._asked if sha256 in kept}
-        with suppress(OSError):  # full, or for reading only: walked again next time
+        with suppress(OSError):  # disk full or read-only: walked again next time
             replace_text(self._path, json.dumps({"version": self._version, "files": kept}))

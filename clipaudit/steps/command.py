@@ -1,4 +1,4 @@
-"""The snakemake command of this workflow, which runs in any folder, and the profile it takes."""
+"""Build the snakemake command of this workflow for any folder, and find its profile."""
 
 import difflib
 import re
@@ -21,9 +21,9 @@ def snakemake_command(
     configfiles: Sequence[Path] = (),
     further: Sequence[str] = (),
 ) -> list[str]:
-    """Return the command that makes `targets`; `further` are more of Snakemake's own options.
+    """Return the command that makes `targets`; `further` are other Snakemake options.
 
-    Python's -P keeps it from importing modules of the current folder, which holds data.
+    Python's -P prevents importing modules from the current folder, which holds data.
     """
     settings = ["--configfile", *map(str, configfiles)] if configfiles else []
     start = [sys.executable, "-P", "-m", "snakemake", *workflow_arguments()]
@@ -31,14 +31,14 @@ def snakemake_command(
 
 
 def workflow_arguments() -> list[str]:
-    """Return what tells Snakemake where the workflow is."""
+    """Return the arguments that tell Snakemake where the workflow is."""
     return ["--snakefile", str(workflow_folder() / "Snakefile")]
 
 
 def refuse_misspelt(targets: Sequence[str]) -> None:
-    """Raise ConfigError for a target that is no rule's name but nearly one.
+    """Raise ConfigError for a target that resembles a rule's name but is not one.
 
-    Snakemake says only that there is none. Other names are its own to judge: plug-ins add rules.
+    Snakemake says only that there is none. It checks other names itself: plug-ins add rules.
     """
     files = [workflow_folder() / "Snakefile", *workflow_folder().glob("rules/*.smk")]
     rules = [name for file in files for name in _RULE.findall(file.read_text("utf-8"))]
@@ -48,9 +48,9 @@ def refuse_misspelt(targets: Sequence[str]) -> None:
 
 
 def profile_path(name: str) -> str:
-    """Return a profile as Snakemake finds it: a path, one of the user's, else one of the workflow.
+    """Return a profile as Snakemake finds it: a path, a user's profile, or the workflow's.
 
-    Raise ConfigError where there is none.
+    Raise ConfigError if there is none.
     """
     if Path(name).exists() or name == "none" or _is_users(name):
         return name
@@ -65,7 +65,7 @@ def profile_path(name: str) -> str:
 
 
 def _is_users(name: str) -> bool:
-    """Return whether a bare name is a profile in the user's or the site's configuration."""
+    """Return whether a bare name is a profile in the user or site configuration."""
     if "/" in name:
         return False
     from snakemake.cli import get_profile_dir

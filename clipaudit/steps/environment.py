@@ -1,4 +1,4 @@
-"""The environment of a numeric step: what may change its bytes besides its inputs and its code."""
+"""Describe a numeric step's environment: what may change its bytes besides inputs and code."""
 
 import importlib.metadata
 import platform
@@ -35,7 +35,7 @@ def processes_of(resources: Any) -> int:  # noqa: ANN401
 
 
 def at_once_of(resources: Any) -> int | None:  # noqa: ANN401
-    """Return how many samples a training takes through the model at once; None: all of a step."""
+    """Return how many samples pass through the model at a time in training; None: all of a step."""
     given = resources.get("at_once")
     return None if given is None else int(given)
 
@@ -45,10 +45,10 @@ def environment_of(
     resources: Any,  # noqa: ANN401
     threads: int,
 ) -> dict[str, str]:
-    """Return what may change the bytes of a numeric step; nothing for an exact one (no libraries).
+    """Return what may change a numeric step's bytes; nothing for an exact step (no libraries).
 
-    Its device, its threads where that is a CPU, how many processes share the work, how much of it
-    they do at once, and the libraries' versions. Raises ConfigError for a library that is not
+    That is its device, its threads on a CPU, how many processes share the work, how many samples
+    they process at a time, and the libraries' versions. Raise ConfigError for a library that is not
     installed.
     """
     if not libraries:
@@ -67,7 +67,7 @@ def environment_of(
 
 @cache
 def _version(library: str) -> str:
-    """Return the version of a library; some are distributed under a name for each device."""
+    """Return the version of a library; some have a distribution name for each device."""
     by_device = {
         "faiss": ("faiss-cpu", "faiss-gpu-cu12"),
         "onnxruntime": ("onnxruntime", "onnxruntime-gpu"),
@@ -75,12 +75,12 @@ def _version(library: str) -> str:
     for name in by_device.get(library, (library,)):
         with suppress(importlib.metadata.PackageNotFoundError):
             return importlib.metadata.version(name)
-    raise ConfigError(f"{library} is not installed: set up the environment by `make`, or envs/")
+    raise ConfigError(f"{library} is not installed. Set up the environment with `make` or envs/")
 
 
 @cache
 def _cpu_class() -> str:
-    """Name the widest instruction set that libraries dispatch on: it may change last bits."""
+    """Return the widest instruction set that libraries dispatch on: it may change last bits."""
     try:
         text = Path("/proc/cpuinfo").read_text()
     except OSError:

@@ -1,8 +1,8 @@
-"""SHA-256 of the user's files, computed once while a file stays as it is, and files by SHA-256.
+"""Compute the SHA-256 of the user's files once while they are unchanged, and find files by it.
 
-A record of one file, named by its absolute path, is trusted while size, modification time and inode
-stay; it is one small JSON, replaced whole, so any number of processes may share the directory.
-Losing a record costs one more reading of the file. Standard library only.
+A file's record, named by its absolute path, is trusted while size, modification time and inode stay
+the same. It is one small JSON, replaced whole, so any number of processes may share the directory.
+Losing a record costs one more read of the file. Standard library only.
 """
 
 import hashlib
@@ -17,20 +17,20 @@ from clipaudit.errors import InputError, StoreError
 from clipaudit.remote.stubs import find_stub
 from clipaudit.store.store import Store, file_sha256, replace_text
 
-# A file written again within the clock's grain shows the same time: git calls such entries racy.
-_SETTLED_NS = 2_000_000_000  # FAT's grain, the coarsest in use
+# A file rewritten within the clock's resolution has the same time; git calls such entries racy.
+_SETTLED_NS = 2_000_000_000  # FAT's resolution, the coarsest in use
 
 
 @dataclass
 class FileDigests:
     """The digests of files outside the store, memoized in `directory`."""
 
-    directory: Path  # of the store, and made when the first digest is written
+    directory: Path  # in the store, created with the first digest
 
     def digest(self, path: Path) -> str:
         """Return the SHA-256 of a file's bytes in hex, reading the file only if it changed.
 
-        Raises InputError for a file that is missing, unreadable or written to meanwhile.
+        Raise InputError for a file that is missing, unreadable or changes during the read.
         """
         path = Path(os.path.abspath(path))
         try:
@@ -41,7 +41,7 @@ class FileDigests:
             ) from error
 
     def known(self, path: Path) -> str | None:
-        """Return the SHA-256 of a file that has not changed since it was read; it is not read."""
+        """Return the SHA-256 of a file that is unchanged since it was read, without reading it."""
         path = Path(os.path.abspath(path))
         with suppress(OSError):
             return self._memoized(path, _state(path))
@@ -60,18 +60,20 @@ class FileDigests:
         now = time.time_ns()
         digest = file_sha256(path)
         if _state(path) != state:
-            raise InputError(f"{path}: the file changed while it was read. Rerun when it is whole.")
+            raise InputError(
+                f"{path}: the file changed during the read. Rerun when it is complete."
+            )
         settled = abs(now - state[1]) > _SETTLED_NS
         _write(self._record(path), {"state": state, "sha256": digest, "settled": settled})
         _write(self._place(digest, path), {"path": os.fspath(path)})
         return digest
 
     def locate(self, sha256: str) -> Path:
-        """Return a file whose bytes have this SHA-256: an object of the store, or one seen before.
+        """Return a file with this SHA-256: an object of the store, or a file seen before.
 
-        A file that was touched is read again; one that was moved, removed or changed is passed
-        over. Of several copies any may be returned; of a remote one, where no local one is, the
-        stub, whose bytes are checked when they are fetched. Raises InputError when none is left.
+        A touched file is read again; a moved, removed or changed file is skipped. Of several copies
+        any may be returned. If only a remote copy exists, return its stub; its bytes are checked
+        when they are fetched. Raise InputError if none is left.
         """
         own = Store(self.directory.parent).path(sha256)
         known = [_read(place).get("path") for place in self._places(sha256)]
@@ -90,7 +92,7 @@ class FileDigests:
         stub = find_stub(self.directory, sha256)
         if stub is not None:
             return stub
-        told = " ".join(troubles) or f"{self.directory} holds no record of one."
+        told = " ".join(troubles) or f"{self.directory} has no record of one."
         raise InputError(
             f"no file with SHA-256 {sha256}: {told} "
             "Put the file back, or rerun so that the shard is indexed again."
@@ -115,13 +117,13 @@ def _name(path: Path) -> str:
 
 
 def _state(path: Path) -> list[int]:
-    """Size, modification time in ns, inode."""
+    """Return size, modification time in ns, and inode."""
     stat = os.stat(path)
     return [stat.st_size, stat.st_mtime_ns, stat.st_ino]
 
 
 def _read(record: Path) -> dict[str, object]:
-    """Read a record; one that is missing or cut by a crash counts as none."""
+    """Read a record; one that is missing or truncated by a crash counts as empty."""
     try:
         fields = json.loads(record.read_bytes())
     except (FileNotFoundError, ValueError):
@@ -139,5 +141,5 @@ def _write(record: Path, fields: dict[str, object]) -> None:
     except OSError as error:
         raise StoreError(
             f"{record}: the record cannot be written ({error.strerror}). "
-            "Give this user the right to write there, and the disk some space."
+            "Give this user write permission there, or free some space on the disk."
         ) from error

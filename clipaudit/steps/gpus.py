@@ -1,4 +1,4 @@
-"""GPUs of this machine that jobs of one run hold, each its own."""
+"""Assign this machine's GPUs to the jobs of a run, so that no two jobs share one."""
 
 import fcntl
 import os
@@ -19,10 +19,10 @@ def visible_gpus() -> list[str]:
 
 @contextmanager
 def held_gpus(count: int) -> Iterator[None]:
-    """Hold `count` of the GPUs that CUDA_VISIBLE_DEVICES names, which then names these alone.
+    """Hold `count` of the GPUs in CUDA_VISIBLE_DEVICES, which then names only these.
 
-    Waits until so many are free of other jobs of this user on this machine. Where it names no more
-    than that, or nothing, as on a cluster, all are the job's own.
+    Wait until that many are free of this user's other jobs on this machine. If the variable names
+    no more than `count`, or nothing, as on a cluster, all of them belong to the job.
     """
     there = visible_gpus()
     if not count or len(there) <= count:
@@ -30,14 +30,14 @@ def held_gpus(count: int) -> Iterator[None]:
         return
     with ExitStack() as held:
         while len(taken := _free(held, there, count)) < count:
-            held.close()  # two jobs that each hold half would wait for ever
+            held.close()  # otherwise two jobs that each hold half would wait forever
             time.sleep(_SECONDS_BETWEEN_TRIES)
         os.environ[VISIBLE] = ",".join(taken)
         yield
 
 
 def _free(held: ExitStack, there: list[str], count: int) -> list[str]:
-    """Lock up to `count` GPUs that nobody holds, until `held` is closed."""
+    """Lock up to `count` free GPUs until `held` is closed."""
     taken: list[str] = []
     for each in there:
         if len(taken) < count and _lock(held, each):

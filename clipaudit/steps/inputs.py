@@ -1,8 +1,8 @@
-"""Inputs of a job as content: what lies at the paths that Snakemake names, by digest and labels.
+"""Describe a job's inputs by content: the digest and labels of each path that Snakemake names.
 
-A pointer stands for its object, a user's file for itself. Remote tars are described as the local
-ones that they might be, so that equal bytes are equal work: the rule that indexes them is given
-their URLs, any other, in their place, the table `shards` that the index made.
+A pointer stands for its object, a user's file for itself. Remote tars are described like local
+ones, so that equal bytes give equal keys: the rule that indexes them gets their URLs, and any other
+rule gets the table `shards` of the index instead.
 """
 
 from collections.abc import Sequence
@@ -21,10 +21,10 @@ SHARD_INPUTS = frozenset({"tars", "other_tars"})  # the inputs that hold shards
 
 
 class InputFiles:
-    """Describes the inputs of jobs, and finds the files that hold what was described."""
+    """Describe the inputs of jobs, and find the files with the described content."""
 
     def __init__(self, store: Store, results: Path) -> None:
-        """Look for objects in `store`; pointers lie below `results`."""
+        """Look for objects in `store`; pointers are below `results`."""
         self._store = store
         self._results = results
         self._digests = FileDigests(store.root / "files")
@@ -33,10 +33,10 @@ class InputFiles:
     def described(
         self, paths: Sequence[str], urls: Sequence[str], *, name: str
     ) -> list[ActionInput]:
-        """Return the files of input `name`, in order; `urls` are those of its remote tars.
+        """Return the files of input `name`, in order; `urls` are the URLs of its remote tars.
 
-        A gathered list stands for the pointers that it names. Raises InputError for such a list, a
-        user's file or a remote shard that cannot be read, and StoreError for a pointer that cannot.
+        A gathered list stands for the pointers that it names. Raise InputError for an unreadable
+        list, user's file or remote shard, and StoreError for an unreadable pointer.
         """
         each = map(Path, spread(paths))
         if name not in SHARD_INPUTS:
@@ -69,5 +69,5 @@ class InputFiles:
 
 
 def is_pointer(path: Path, results: Path) -> bool:
-    """Return whether a job takes a file for a pointer, and not for a user's file."""
+    """Return whether jobs treat a file as a pointer, not as a user's file."""
     return path.suffix == ".json" and path.is_relative_to(results)

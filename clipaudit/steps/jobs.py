@@ -1,8 +1,8 @@
-"""The jobs that Snakemake sees for some targets, and which of them it would start as things lie.
+"""List the jobs that Snakemake sees for some targets, and which of them it would start now.
 
-Snakemake is asked in this process; it prints nothing, takes no lock and writes nothing. Which jobs
-it starts is its own decision, from its own metadata: a changed setting or file starts a job and
-all below it; a library that was updated starts none.
+Snakemake runs in this process; it prints nothing, takes no lock and writes nothing. It decides from
+its own metadata which jobs to start: a changed setting or file starts a job and all jobs that
+depend on it; an updated library starts none.
 """
 
 import contextlib
@@ -33,10 +33,10 @@ _INVENTORY_SECONDS = 20  # Snakemake's own default
 
 @dataclass(frozen=True)
 class Job:
-    """One job of the workflow: what its script would be given, and whether it would be started.
+    """One job of the workflow: its script's inputs, and whether Snakemake would start it.
 
-    `script` is the name that `params: script=` or the rule gives to its workflow script. `cause`
-    says in a few words why Snakemake starts the job; "" where it does not.
+    `script` is the name of its workflow script, from `params: script=` or the rule. `cause` says
+    briefly why Snakemake starts the job; "" if it does not.
     """
 
     rule: str
@@ -57,17 +57,17 @@ class Job:
 
 @dataclass(frozen=True)
 class Workflow:
-    """The jobs of some targets, each after those that make its inputs, and the folders they use."""
+    """The jobs of some targets in dependency order, and the folders they use."""
 
     results: Path
     store: Path
     jobs: Sequence[Job]
     shared_store: Mapping[str, Any] | None = None  # the settings' section
     unused: Sequence[str] = ()  # corpora of the settings that no audit uses
-    run: "Settings | None" = None  # the settings, of a workflow read with its own rules
+    run: "Settings | None" = None  # the settings, if the workflow was read with its own rules
 
     def is_step(self, job: Job) -> bool:
-        """Return whether a job gives pointers, and is recorded; others write other files."""
+        """Return whether a job writes pointers and is recorded; others write other files."""
         paths = (path for named in job.outputs.values() for path in named)
         return any(is_pointer(Path(path), self.results) for path in paths)
 
@@ -75,16 +75,16 @@ class Workflow:
 def read_workflow(targets: Sequence[str], arguments: Sequence[str] = ()) -> Workflow:
     """Return the jobs of `targets`, or of the default target, in the current folder.
 
-    `arguments` are more of `snakemake`'s own: --profile, --configfile, --config. Rules without a
-    script, such as `all_tables`, only name targets and are left out. Raises ConfigError for wrong
-    settings, and InputError for an unknown target and a missing file.
+    `arguments` are options of `snakemake`: --profile, --configfile, --config. Rules without a
+    script, such as `all_tables`, only name targets and are skipped. Raise ConfigError for invalid
+    settings, and InputError for an unknown target or a missing file.
     """
     with _quiet(targets), _uncollected():
         from snakemake.cli import parse_args
 
         _, settings = parse_args([*workflow_arguments(), *arguments, "--", *targets])
         for path in settings.configfile or ():
-            read_settings(Path(path))  # first: Snakemake would run Python that stands in it
+            read_settings(Path(path))  # first: Snakemake would run Python code in the file
         with tempfile.TemporaryDirectory() as name, _parsed(settings, Path(name)) as workflow:
             graph = _graph(workflow, METADATA if METADATA.is_dir() else Path(name))
             found = workflow_of(graph, workflow.globals["config"])
@@ -94,7 +94,7 @@ def read_workflow(targets: Sequence[str], arguments: Sequence[str] = ()) -> Work
 
 
 def workflow_of(graph: Any, config: Mapping[str, Any]) -> Workflow:  # noqa: ANN401
-    """Return the jobs of a graph of Snakemake's, and the folders that its settings name."""
+    """Return the jobs of a Snakemake graph, and the folders that its settings name."""
     jobs = [_job(job, graph) for job in _in_order(graph) if not job.rule.norun]
     jobs = _with_lists_spread(jobs)
     results, store = Path(config["results"]), Path(config["store"])
@@ -103,7 +103,7 @@ def workflow_of(graph: Any, config: Mapping[str, Any]) -> Workflow:  # noqa: ANN
 
 @contextlib.contextmanager
 def _uncollected() -> Iterator[None]:
-    """Leave cycles uncollected: the graph only grows, and walking it again and again is a third."""
+    """Pause garbage collection: the graph only grows, and walking it takes a third of the time."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -115,7 +115,7 @@ def _uncollected() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _quiet(targets: Sequence[str]) -> Iterator[None]:
-    """Keep what Snakemake and the rules print, and make one error of ours of what they raise."""
+    """Capture what Snakemake and the rules print, and turn what they raise into our error."""
     from snakemake.exceptions import (
         InputFunctionException,
         MissingRuleException,
@@ -135,7 +135,7 @@ def _quiet(targets: Sequence[str]) -> Iterator[None]:
         said = [line for line in printed.getvalue().splitlines() if not line.startswith("Using ")]
         raise ConfigError("\n".join(said).removeprefix("Error: ")) from None
     except (InputFunctionException, MissingRuleException) as error:
-        # the rules look names up in the settings: one that is not there is a KeyError
+        # the rules look names up in the settings: a missing name is a KeyError
         if isinstance(error, InputFunctionException) and not isinstance(
             error.__context__, KeyError
         ):
@@ -160,7 +160,7 @@ def _meant(targets: Sequence[str]) -> str:
 def _parsed(settings: Any, spare: Path) -> Iterator[Any]:  # noqa: ANN401
     """Give Snakemake's workflow: every rule read, the settings checked, no job formed.
 
-    `spare` is an empty folder for what it would put into the home folder.
+    `spare` is an empty folder for files that it would write to the home folder.
     """
     from snakemake.api import SnakemakeApi
     from snakemake.settings.enums import Quietness
@@ -218,16 +218,16 @@ def _single_settings(pairs: Sequence[str] | None) -> dict[str, Any]:
 
 
 def _graph(workflow: Any, metadata: Path) -> Any:  # noqa: ANN401
-    """Return Snakemake's graph of jobs, with what it would start, as `DAG.init` forms it.
+    """Return Snakemake's graph of jobs, marked with what it would start, as `DAG.init` forms it.
 
-    Not by `DAG.init` itself: that writes its inventory, and looks at conda environments.
+    `DAG.init` itself would write its inventory and look at conda environments.
     """
     from snakemake.dag import DAG
     from snakemake.io import IOCache
     from snakemake.persistence.file import FilePersistence
 
     class Metadata(FilePersistence):  # type: ignore[misc]
-        # Snakemake would import pandas, a quarter of a second, in case a param is a data frame
+        # Snakemake would import pandas (0.25 s) in case a param is a data frame
         _serialize_param = FilePersistence._serialize_param_builtin
 
     asked = workflow.dag_settings.targets or [workflow.default_target]
@@ -253,7 +253,7 @@ def _graph(workflow: Any, metadata: Path) -> Any:  # noqa: ANN401
 
 
 def cores_of(workflow: Any) -> int:  # noqa: ANN401
-    """Return the cores of this run; 1 where its jobs run elsewhere."""
+    """Return the cores of this run; 1 if its jobs run elsewhere."""
     from snakemake.exceptions import WorkflowError
 
     try:
@@ -263,7 +263,7 @@ def cores_of(workflow: Any) -> int:  # noqa: ANN401
 
 
 def _in_order(graph: Any) -> Iterator[Any]:  # noqa: ANN401
-    """Yield every job after those that make its inputs, in an order that never varies."""
+    """Yield the jobs in dependency order; the order never varies."""
     sorter = TopologicalSorter({job: list(graph.dependencies[job]) for job in graph.jobs})
     sorter.prepare()
     while sorter.is_active():
@@ -292,9 +292,9 @@ def _job(job: Any, graph: Any) -> Job:  # noqa: ANN401
 
 
 def _with_lists_spread(jobs: Sequence[Job]) -> list[Job]:
-    """Return jobs whose inputs are, in the place of a gathered list, the pointers that it names.
+    """Return the jobs with each gathered list in their inputs replaced by its pointers.
 
-    That is what a step takes them for (clipaudit.store.gathered); the lists need not be there.
+    Steps do the same (clipaudit.store.gathered); the lists need not exist.
     """
     lists: dict[str, Sequence[str]] = {}
     spread = []
@@ -311,12 +311,12 @@ def _with_lists_spread(jobs: Sequence[Job]) -> list[Job]:
 
 def _in_place_of(paths: Sequence[str], lists: Mapping[str, Sequence[str]]) -> Sequence[str]:
     if len(paths) == 1:
-        return lists[paths[0]]  # the same for all jobs, held once
+        return lists[paths[0]]  # all jobs share one list
     return [member for path in paths for member in lists.get(path, (path,))]
 
 
 def _cause(reason: Any) -> str:  # noqa: ANN401
-    """Say why Snakemake starts a job: its own changes first, then what it depends on."""
+    """Return why Snakemake starts a job: its own changes first, then its dependencies."""
     if reason.missing_output:
         return "its output is missing"
     if reason.forced:
@@ -329,4 +329,4 @@ def _cause(reason: Any) -> str:  # noqa: ANN401
         return "an input changed"
     if reason.code_changed or reason.software_stack_changed:
         return "its script or environment changed"
-    return "an input is made anew"
+    return "an input is made again"

@@ -1,4 +1,4 @@
-"""What this machine has for the jobs of a run: memory, and the GPUs that they share out."""
+"""Find this machine's resources for the jobs of a run: memory, and GPUs to divide among them."""
 
 import importlib.metadata
 import logging
@@ -14,25 +14,25 @@ import yaml
 from clipaudit.errors import ConfigError
 from clipaudit.steps.gpus import VISIBLE, visible_gpus
 
-SPARED = 0.1  # of the memory, for all else
-_BUILT_FOR_GPUS = "onnxruntime-gpu"  # which clipaudit[gpu] has and clipaudit[cpu] lacks
+SPARED = 0.1  # share of the memory for everything else
+_BUILT_FOR_GPUS = "onnxruntime-gpu"  # in clipaudit[gpu], not in clipaudit[cpu]
 _LIST = ("--query-gpu=index", "--format=csv,noheader")
 _log = logging.getLogger(__name__)
 
 
 class Machine(NamedTuple):
-    """What Snakemake is started with for its jobs to have this machine."""
+    """Snakemake's options and variables that give its jobs this machine."""
 
     options: list[str]
-    environment: dict[str, str]  # variables beside those of this process
+    environment: dict[str, str]  # variables in addition to those of this process
 
 
 def this_machine(profile: str, cores: str | None, gpus: int | None) -> Machine:
-    """Return what a run of some profile takes of this machine; nothing where jobs run elsewhere.
+    """Return this machine's resources for a run of a profile; nothing if jobs run elsewhere.
 
-    `profile` is as Snakemake finds it; `cores` a number or `all`, None for what the profile says;
-    `gpus` how many, None for all. Each GPU has its share of the cores, for processes that decode
-    images. ConfigError for more GPUs than there are.
+    `profile` is as Snakemake finds it; `cores` a number or `all`, None for the profile's number;
+    `gpus` a number, None for all. Each GPU gets its share of the cores, for processes that decode
+    images. Raise ConfigError for more GPUs than there are.
     """
     file = Path(profile) / "config.yaml"
     settings: dict[str, Any] = {"executor": "another"}
@@ -52,7 +52,7 @@ def this_machine(profile: str, cores: str | None, gpus: int | None) -> Machine:
 
 
 def _number(cores: str) -> int:
-    """Return how many cores are asked for; what is no number, Snakemake refuses."""
+    """Return how many cores are requested; Snakemake refuses other texts than numbers."""
     return int(cores) if cores.isdecimal() else len(os.sched_getaffinity(0))
 
 
@@ -65,7 +65,7 @@ def _chosen_gpus(asked: int | None) -> list[str]:
         )
     if asked is None and there and not is_built_for_gpus():
         many = "a GPU is" if len(there) == 1 else f"{len(there)} GPUs are"
-        _log.warning("%s here, not used: that takes clipaudit[gpu] instead of [cpu]", many)
+        _log.warning("%s here, not used: install clipaudit[gpu] instead of [cpu]", many)
         return []
     return there[:asked]
 
@@ -81,7 +81,7 @@ def _gpus_here() -> list[str]:
 
 
 def is_built_for_gpus() -> bool:
-    """Return whether what is installed computes on GPUs: clipaudit[gpu] rather than [cpu]."""
+    """Return whether the installation can use GPUs: clipaudit[gpu] rather than [cpu]."""
     with suppress(importlib.metadata.PackageNotFoundError):
         return bool(importlib.metadata.version(_BUILT_FOR_GPUS))
     return False

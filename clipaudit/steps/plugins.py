@@ -1,7 +1,7 @@
-"""Plug-ins in use: what of one enters keys, and how a step loads and checks it.
+"""Plug-ins in use: what enters keys, and how a step loads and checks a plug-in.
 
-A plug-in's name, distribution, version and code digest are params of the rules that use it. A
-step loads no other plug-in than the one that the run was planned with.
+A plug-in's name, distribution, version and code digest are params of the rules that use it. A step
+loads only the plug-in that the run was planned with.
 """
 
 import importlib.util
@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Plugin:
-    """A plug-in as it enters keys; `code` is the digest of its package's Python files."""
+    """A plug-in's part of keys; `code` is the digest of its package's Python files."""
 
     kind: Kind
     name: str
@@ -33,14 +33,14 @@ class Plugin:
     code: str
 
     def __str__(self) -> str:
-        """Name the plug-in and where it comes from, for messages."""
+        """Return the plug-in's name and origin, for messages."""
         return (
             f"the plug-in {self.name} of clipaudit.{self.kind} ({self.target} of "
             f"{self.distribution} {self.version})"
         )
 
     def make(self, options: Mapping[str, Any], **given: object) -> Any:  # noqa: ANN401
-        """Return an object of the plug-in's class, made with the options and what is given.
+        """Return an object of the plug-in's class, made with the options and `given`.
 
         Raise StepError if it is not the plug-in of the plan, or cannot be imported or made.
         """
@@ -56,9 +56,9 @@ class Plugin:
         return self.called("making it", lambda: loaded(**options, **given))
 
     def called(self, doing: str, call: Callable[[], T]) -> T:
-        """Return what a call of the plug-in gives; any error of it becomes one StepError.
+        """Return the result of a call of the plug-in; any error becomes one StepError.
 
-        The log has its traceback. Errors of ours, which already say what to do, pass.
+        The log has its traceback. Our own errors, which already say what to do, pass through.
         """
         try:
             return call()
@@ -72,7 +72,7 @@ class Plugin:
             ) from error
 
     def fault(self, expected: str, found: str) -> StepError:
-        """Return the error of a plug-in that gives something else than it must."""
+        """Return the error for a plug-in that returned something unexpected."""
         return StepError(
             f"{self}: expected {expected}, found {found}. Correct the plug-in, or report this to "
             "its authors."
@@ -80,7 +80,7 @@ class Plugin:
 
 
 def planned(kind: Kind, name: str) -> Plugin:
-    """Return the plug-in that a name means now; raise ConfigError where there is none."""
+    """Return the plug-in that a name means now; raise ConfigError if there is none."""
     return _identity(kind, plugin_entry(kind, name))
 
 
@@ -88,7 +88,7 @@ def libraries_of(kind: Kind, name: str) -> list[str]:
     """Return the installed distributions whose versions a plug-in's numbers may depend on.
 
     They are those that its distribution requires. clipaudit requires more than any of its own
-    plug-ins uses, so these are named after the library that they use.
+    plug-ins uses, so its plug-ins have the name of the library that they use.
     """
     entry = plugin_entry(kind, name)
     assert entry.dist is not None, "importlib.metadata finds entry points in distributions"
@@ -101,7 +101,7 @@ def libraries_of(kind: Kind, name: str) -> list[str]:
 def _is_installed(distribution: str) -> bool:
     try:
         version(distribution)
-    except PackageNotFoundError:  # of an extra, or for another Python
+    except PackageNotFoundError:  # required by an extra, or for another Python
         return False
     return True
 
@@ -114,7 +114,7 @@ def _identity(kind: Kind, entry: EntryPoint) -> Plugin:
     if not files:
         raise ConfigError(
             f"{entry.dist.name} {entry.dist.version}: its entry point {entry.name} = {entry.value} "
-            f"names the package {package}, which is not there. Install the distribution again."
+            f"names the package {package}, which does not exist. Install the distribution again."
         )
     code = package_digest(entry.module, [Path(file) for file in files if file])
     return Plugin(kind, entry.name, entry.value, entry.dist.name, entry.dist.version, code)

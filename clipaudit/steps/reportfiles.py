@@ -1,4 +1,4 @@
-"""Where an audit's SQL and published numbers stand: beside the code of its reports."""
+"""Find an audit's SQL and published numbers, which are next to the code of its reports."""
 
 from pathlib import Path
 from typing import Literal
@@ -8,7 +8,7 @@ from clipaudit.config.plugins import package_place
 
 
 def report_file(kind: Literal["sql", "published"], name: str) -> Path:
-    """Return a file of the reports of the audit that its name begins with; it may not exist.
+    """Return a report file of the audit that begins its name; it may not exist.
 
     >>> report_file("sql", "similarity_table1.sql").is_file()
     True

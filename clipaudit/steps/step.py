@@ -1,7 +1,7 @@
-"""One job of the workflow: what it reads, what it is asked, and where its outputs go.
+"""One job of the workflow: its inputs, its settings, and where its outputs go.
 
-A step forms its action key from the content of its inputs. If the store knows what that key gave,
-the pointers are put in place and nothing is computed; otherwise the outputs appear together when
+A step forms its action key from the content of its inputs. If the store has the outputs of that
+key, the step places their pointers and computes nothing. Otherwise the outputs appear together when
 all of them are written.
 """
 
@@ -55,27 +55,27 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
-# Params that are no settings: which code runs, where shards lie, and what kind of step it is.
+# Params that are not settings: which code runs, where shards are, and what kind of step it is.
 #   numeric       the distributions whose versions enter the key; an exact step names none
-#   reads_labels  False where what its inputs are called cannot change what it gives
+#   reads_labels  False if input labels cannot affect the result
 #   renamed       the wildcards that its outputs' labels replace
-#   by_processes  its threads are as many processes of one thread, which never change what it gives
+#   by_processes  its threads are processes of one thread each, which never change the result
 NO_SETTINGS = {
     "code", "code_files", "script", "urls", "numeric", "reads_labels", "renamed", "by_processes",
 }  # fmt: skip
 
 
 class Step:
-    """One job of the workflow: its inputs as content, its settings, and where its outputs go."""
+    """One job of the workflow: its inputs by content, its settings, and where its outputs go."""
 
     def __init__(self, job: Any) -> None:  # noqa: ANN401
-        """Read the job that Snakemake hands to a script; see NO_SETTINGS for its params."""
+        """Read the job that Snakemake passes to a script; see NO_SETTINGS for its params."""
         self._job = job
         self._outputs: dict[str, ActionOutput] = {}
         self._written_at: dict[str, float] = {}
         self._pieces: list[str] = []
-        self.left_out: dict[str, list[str]] = {}  # by reason, what `made` found left out
-        self.share = 1.0  # of the work, what this execution does itself; see `known_pieces`
+        self.left_out: dict[str, list[str]] = {}  # by reason, what `made` found omitted
+        self.share = 1.0  # share of the work that this execution does; see `known_pieces`
         self.results = Path(job.config["results"])
         self.store = Store(Path(job.config["store"]))
         self._allowance = Allowance(job.config.get("limits"), self.results, self.store.root)
@@ -102,14 +102,14 @@ class Step:
 
     @property
     def workers(self) -> int:
-        """How many processes may share the work of a step `by_processes`."""
+        """The number of processes that may share the work of a step `by_processes`."""
         return int(max(self._job.threads, self._job.resources.get("workers", 1)))
 
     @property
     def decoders(self) -> int:
-        """How many processes decode images for a model; on a CPU it is the model that takes time.
+        """The number of processes that decode images for a model; on a CPU the model is the limit.
 
-        As the resource `workers` says; else, for a GPU, as many as the job has threads to spare.
+        It is the resource `workers`; else, for a GPU, the number of the job's spare threads.
         """
         spare = self._job.threads - 1 if self.device == "cuda" else 0
         return int(self._job.resources.get("workers", spare))
@@ -122,7 +122,7 @@ class Step:
         return path
 
     def files(self, name: str) -> list[Path]:
-        """Return the files of input `name`, in order; an absent input has none."""
+        """Return the files of input `name`, in order; none if the input is absent."""
         return [file.path for file in self.labelled(name)]
 
     def labelled(self, name: str) -> list[LabelledFile]:
@@ -133,7 +133,7 @@ class Step:
         ]
 
     def made(self, name: str) -> list[LabelledFile]:
-        """Return the files of input `name` but those that were left out, which `left_out` tells."""
+        """Return the files of input `name`, without omitted ones, which `left_out` lists."""
         found = []
         for file in self.ingredients.inputs.get(name, ()):
             try:
@@ -149,7 +149,7 @@ class Step:
         return [file.digest for file in files if labels.items() <= file.labels.items()]
 
     def rows(self, name: str) -> int:
-        """Return how many rows the pointers of input `name` say that their objects have."""
+        """Return the number of rows of input `name`, according to its pointers."""
         files = self.ingredients.inputs.get(name, ())
         return sum(Pointer.read(Path(file.path)).rows for file in files)
 
@@ -162,37 +162,37 @@ class Step:
     def tables(
         self, name: str, *, columns: Sequence[str] | None = None, **labels: str
     ) -> "Iterator[pa.Table]":
-        """Yield the files of input `name` with these labels, in order, a table each."""
+        """Yield the files of input `name` with these labels, in order, one table each."""
         for file in self.labelled(name):
             if labels.items() <= file.labels.items():
                 yield file.table(*columns or ())
 
     def batches(self, name: str) -> "Iterator[pa.RecordBatch]":
-        """Yield the rows of input `name`, in order, some thousands at a time, never held together.
+        """Yield the rows of input `name`, in order, some thousands at a time.
 
-        The next batch is read while a caller works on one.
+        The next batch is read while the caller works on one.
         """
         files = self.labelled(name)
         return one_ahead(batch for file in files for batch in file.batches())
 
     def ranges(self, name: str, column: str, first: int, last: int) -> "list[Iterator[pa.Table]]":
-        """Return for each file of input `name` its rows with `column` in `first` to `last`."""
+        """Return, for each file of input `name`, its rows with `column` from `first` to `last`."""
         from clipaudit.store.parquet import read_range
 
         return [read_range(path, column, first, last) for path in self.files(name)]
 
     def between(self, name: str, column: str, first: int, last: int) -> "pa.Table":
-        """Return the rows of input `name` with `column` in `first` to `last`, in order."""
+        """Return the rows of input `name` with `column` from `first` to `last`, in order."""
         import pyarrow as pa
 
         files = self.ranges(name, column, first, last)
         return pa.concat_tables(table for tables in files for table in tables)
 
     def settings_as(self, form: type[T], *names: str) -> T:
-        """Return the job's settings, or the one that the names lead to, as the model `form`.
+        """Return the job's settings, or the setting at `names`, as the model `form`.
 
-        That is the section of the settings that the rule gave, or a dataclass. What it does not
-        take is an error of the rule, not of a user: the settings were checked when they were read.
+        The model is the section of the settings that the rule gave, or a dataclass. A field that it
+        lacks is an error of the rule, not of a user: the settings were checked when they were read.
         """
         return _as(form, reduce(getitem, names, self.settings))
 
@@ -201,19 +201,19 @@ class Step:
         return [_as(form, item) for item in self.settings[name]]
 
     def resource(self, name: str, default: Any) -> Any:  # noqa: ANN401
-        """Return a resource of the job: what may change how it runs, never what it gives."""
+        """Return a resource of the job, which may change how it runs, never its result."""
         return self._job.resources.get(name, default)
 
     # --- outputs -------------------------------------------------------------------------------
 
     def write_table(self, name: str, table: "pa.Table", schema: "pa.Schema", **labels: str) -> None:
-        """Store `table` as output `name`; `labels` say what it is besides the job's wildcards."""
+        """Store `table` as output `name`; `labels` describe it beyond the job's wildcards."""
         self.write_tables(name, [table], schema, **labels)
 
     def write_tables(
         self, name: str, tables: "Iterable[pa.Table]", schema: "pa.Schema", **labels: str
     ) -> None:
-        """Store the rows of `tables`, never held together, as output `name`."""
+        """Store the rows of `tables`, one table at a time, as output `name`."""
         from clipaudit.store.parquet import write_tables
 
         pointer = self.store.put(
@@ -224,10 +224,10 @@ class Step:
         self._written_at[name] = time.monotonic()
 
     def write_bytes(self, name: str, content: bytes, extension: str, **labels: str) -> None:
-        """Store `content` as output `name`, a file of another kind than Parquet.
+        """Store `content` as output `name`, a file that is not Parquet.
 
-        It counts as written also when the step is killed later and runs again: a training that
-        is resumed need not repeat the epochs that it has stored.
+        It counts as written even if the step is killed later and runs again: a resumed training run
+        need not repeat the epochs that it has stored.
         """
         pointer = self.store.put_bytes(content, schema=extension.lstrip("."))
         self._note_written(name, ActionOutput(pointer, extension, labels))
@@ -235,9 +235,9 @@ class Step:
     def write_pieces(
         self, name: str, pieces: Iterable[bytes], extension: str, **labels: str
     ) -> str:
-        """Store `pieces`, one after the other and never held together, as output `name`.
+        """Store `pieces`, one after the other, as output `name`.
 
-        Return the SHA-256 of the whole. It counts as written as `write_bytes` says.
+        Return the SHA-256 of the whole. As with `write_bytes`, it counts as written.
         """
 
         def write(path: Path) -> int:
@@ -250,25 +250,25 @@ class Step:
         return pointer.digest
 
     def written(self, name: str) -> str | None:
-        """Return the SHA-256 of output `name`, written here or by a killed run; None: not yet."""
+        """Return the SHA-256 of output `name`, if written here or by a killed run, else None."""
         return self._outputs[name].pointer.digest if name in self._outputs else None
 
     def leave_out(self, name: str, reason: TooSmall) -> None:
-        """Give a reason in place of output `name`; the other outputs are written as they are."""
+        """Store a reason in place of output `name`; other outputs are written normally."""
         self._outputs[name] = ActionOutput(self.store.put_reason(reason), ".txt")
 
     def _note_written(self, name: str, output: ActionOutput) -> None:
-        """Take an output as written, also for a later run if this one is killed."""
+        """Note an output as written, also for a later run if this one is killed."""
         self._outputs[name] = output
         self._written_at[name] = time.monotonic()
         text = json.dumps(asdict(output), sort_keys=True)
         replace_text(self.scratch / "written" / f"{quote(name, safe='')}.json", text)
 
     def adopt(self, name: str, source: str, output: str, **labels: str) -> None:
-        """Make another output of the action that gave input `source` the output `name` of this one.
+        """Take `output` of the action that gave input `source` as output `name` of this step.
 
-        StepError where that action gave no such output, or the store has lost it; TooSmall where
-        that input was left out.
+        Raise StepError if that action gave no such output, or the store has lost it; TooSmall if
+        that input was omitted.
         """
         (given,) = self.ingredients.inputs[source]
         self._inputs.path(given)
@@ -285,10 +285,11 @@ class Step:
     def known_pieces(
         self, pieces: Mapping[str, Json]
     ) -> list[tuple[set[str], dict[str, LabelledFile]]]:
-        """Return of each earlier action which pieces it gives, and its files by output.
+        """Return, for each earlier action, the pieces that it has and its files by output.
 
-        `pieces` says of each, by any name, all that decides it besides the step, its code and its
-        environment; see clipaudit.store.pieces. Later actions find these pieces in this one.
+        `pieces` gives, under any name, everything that determines a piece besides the step, its
+        code and its environment; see clipaudit.store.pieces. Later actions find these pieces in
+        this one.
         """
         keys = {name: piece_key(self.ingredients, made_of) for name, made_of in pieces.items()}
         self._pieces = list(keys.values())
@@ -305,13 +306,13 @@ class Step:
 
     @property
     def scratch(self) -> Path:
-        """Return a folder for what this action needs to go on after a kill; it ends with it."""
+        """Return a folder for resuming this action after a kill; it is removed at the end."""
         folder = self.store.root / "unfinished" / self.key
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
     def _take_up(self) -> None:
-        """Remember what a killed run of this action had written."""
+        """Recover what a killed run of this action had written."""
         for path in (self.store.root / "unfinished" / self.key / "written").glob("*.json"):
             output = ActionOutput.from_json(json.loads(path.read_text()))
             if self.store.fault(output.pointer) is None:
@@ -320,7 +321,7 @@ class Step:
     # --- running -------------------------------------------------------------------------------
 
     def run(self, compute: Callable[["Step"], None]) -> None:
-        """Put the outputs in place: from the store if it has them, else by computing them."""
+        """Place the outputs: from the store if it has them, else by computing them."""
         with group_rights(self.store.root):
             register(self.store, self.results)
             outputs = ActionCache(self.store).find(self.key)
@@ -335,7 +336,7 @@ class Step:
 
     def _find_or_execute(self, compute: Callable[["Step"], None]) -> dict[str, ActionOutput]:
         cache, group = ActionCache(self.store), self._group_store
-        outputs = cache.find(self.key)  # what another process computed meanwhile
+        outputs = cache.find(self.key)  # another process may have computed it meanwhile
         if outputs is None and group is not None:
             outputs = group.take(self.store, self.key)
         if outputs is None:
@@ -383,7 +384,7 @@ class Step:
         return self._outputs
 
     def _leave_out(self, reason: TooSmall) -> None:
-        """Give the reason in place of every output; the first step alone tells the terminal."""
+        """Store the reason in place of every output; only the first step tells the terminal."""
         files = [file for each in self.ingredients.inputs.values() for file in each]
         is_told = any(self.store.has_reason(file.digest) for file in files)
         logger.log(logging.INFO if is_told else logging.WARNING, "left out: %s", reason)
@@ -399,7 +400,7 @@ class Step:
         write_code(self.store, self.ingredients.code, record)
 
     def _place(self, path: Path, name: str, output: ActionOutput) -> None:
-        """Record, link, and last of all the pointer, which is what Snakemake looks for."""
+        """Write the record, the link, and last the pointer, which Snakemake waits for."""
         labels = {**self._wildcards, **output.labels}
         place(self.results, path, Placement(self.key, name, labels))
         stem = path.name.removesuffix(".json").removesuffix(output.extension)
@@ -409,7 +410,7 @@ class Step:
         replace_text(path, output.pointer.to_json())
 
     def _unlink_replaced(self, path: Path, new: Pointer) -> None:
-        """Remove the link to what lay at `path` if one of both is left out: it has another name."""
+        """Remove the old link at `path` if the old or the new result is omitted: names differ."""
         if not path.is_file() or Pointer.read(path).is_left_out == new.is_left_out:
             return
         old = self.store.path(Pointer.read(path).digest).absolute()
@@ -418,7 +419,7 @@ class Step:
                 link.unlink()
 
     def _output_path(self, name: str) -> Path:
-        """Return a declared output's path; `epochs/0000` lies beside the first of them."""
+        """Return a declared output's path; `epochs/0000` is beside the first one."""
         declared = {key: paths[0] for key, paths in named(self._job.output.items()).items()}
         if name in declared:
             return Path(declared[name])
@@ -427,7 +428,7 @@ class Step:
 
     def _clear_undeclared(self, outputs: Mapping[str, ActionOutput]) -> None:
         """Empty the folders of outputs such as `epochs/0000`: another action filled them."""
-        # also where none is kept any more
+        # also if none is kept any more
         names = {*outputs, "epochs/0000", "shards/00000"}
         for folder in {self._output_path(name).parent for name in names if "/" in name}:
             for path in folder.glob("*") if folder.is_dir() else ():
@@ -441,28 +442,28 @@ class Step:
 
     @property
     def processes(self) -> int:
-        """How many processes train together: as many as GPUs, or the resource `processes`.
+        """The number of processes that train together: the GPUs, or the resource `processes`.
 
-        Both count for each of the nodes.
+        Both are per node.
         """
         return processes_of(self._job.resources)
 
     @property
     def at_once(self) -> int | None:
-        """How many samples go through a model in training at once: the resource `at_once`."""
+        """The samples that pass through the model at a time in training: the resource `at_once`."""
         return at_once_of(self._job.resources)
 
     @property
     def nodes(self) -> int:
-        """On how many nodes of a cluster they train: the resource `nodes`, SLURM's too."""
+        """The number of cluster nodes for training: the resource `nodes`, as for SLURM."""
         return nodes_of(self._job.resources)
 
 
-# --- what decides a job's ingredients, for `clipaudit plan` too ----------------------------------
+# --- what determines a job's ingredients, also for `clipaudit plan` ------------------------------
 
 
 def named(files: Iterable[tuple[str, Any]]) -> dict[str, list[str]]:
-    """Return a job's inputs or outputs by name, a list of paths each."""
+    """Return a job's inputs or outputs by name, as lists of paths."""
     return {
         name: [str(value)] if isinstance(value, str) else [str(path) for path in value]
         for name, value in files
@@ -470,12 +471,12 @@ def named(files: Iterable[tuple[str, Any]]) -> dict[str, list[str]]:
 
 
 def threads_of(job: Any) -> int:  # noqa: ANN401
-    """Return how many threads each process of a job computes with."""
+    """Return the number of threads of each process of a job."""
     return 1 if job.params.get("by_processes", False) else int(job.threads)
 
 
 def settings_of(params: Any) -> dict[str, Any]:  # noqa: ANN401
-    """Return the params of a job without those that say which code runs."""
+    """Return the params of a job without those that name its code."""
     return {name: value for name, value in params.items() if name not in NO_SETTINGS}
 
 

@@ -1,4 +1,4 @@
-"""What a job used: memory, processors, libraries."""
+"""Measure what a job used: memory, CPU time, libraries."""
 
 import importlib.metadata
 import os
@@ -10,13 +10,13 @@ from pathlib import Path
 
 
 def peak_memory_mb() -> int:
-    """Return the most memory that this process, or one of its finished children, has held."""
+    """Return the peak memory of this process or of one of its finished children."""
     children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     return max(_own_peak_kilobytes(), children) // 1024
 
 
 def _own_peak_kilobytes() -> int:
-    """Return the most memory that this process held: of rusage, what its parent held counts too."""
+    """Return the peak memory of this process; rusage would include its parent's."""
     with suppress(OSError):
         for line in Path("/proc/self/status").read_text().splitlines():
             if line.startswith("VmHWM:"):
@@ -25,7 +25,7 @@ def _own_peak_kilobytes() -> int:
 
 
 def cpu_seconds() -> float:
-    """Return the time of processors that this process and its finished children have had."""
+    """Return the CPU time of this process and its finished children."""
     times = os.times()
     return times.user + times.system + times.children_user + times.children_system
 

@@ -1,6 +1,6 @@
-"""What every workflow script shares: its threads, its log, its errors, and the code digest.
+"""Set up every workflow script: its threads, log, errors and code digest.
 
-A script names a function `compute(step)` and hands it to `run_step`; see `clipaudit.steps.step`.
+A script defines a function `compute(step)` and passes it to `run_step`; see `clipaudit.steps.step`.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 
 def run_step(job: Any, compute: Callable[[Step], None]) -> None:  # noqa: ANN401
-    """Run one workflow script's `compute`, or take what it would give from the store.
+    """Run one workflow script's `compute`, or take its results from the store.
 
     Exit with 1 and one message on our own errors.
     """
@@ -52,27 +52,27 @@ def reporting(job: Any) -> Iterator[None]:  # noqa: ANN401
 
 
 def stop_with(error: ClipauditError, *, at: str = "settings") -> NoReturn:
-    """End the process with one of our own errors as a message, without a traceback."""
+    """End the process with one of our own errors as a message, without traceback."""
     print(f"clipaudit: {at}: {error}", file=sys.stderr)
     sys.exit(1)
 
 
 def code(rule: str, *extra_files: str) -> str:
-    """Return the code digest of a rule, for its params: of `workflow_scripts/<rule>.py`."""
+    """Return the code digest of a rule's script for its params: `workflow_scripts/<rule>.py`."""
     return code_digest(*rule_sources(rule, extra_files))
 
 
 def _refuse_absent_data(job: Any) -> None:  # noqa: ANN401
-    """Stop where the user's files were left out of the inputs: a step would take them for none."""
+    """Stop if the user's files were omitted from the inputs: a step would see none."""
     if job.config.get("without_data"):
         raise StepError(
-            "the settings say without_data, which is for plans: nothing is computed. Bring the "
-            "data that they name, remove without_data, and start again."
+            "the settings have without_data, which is only for plans: nothing is computed. Provide "
+            "the data that they name, remove without_data, and start again."
         )
 
 
 def _refuse_changed_code(job: Any) -> None:  # noqa: ANN401
-    """Stop when the code on disk is no longer the code that this run was planned with.
+    """Stop if the code on disk is no longer the code that this run was planned with.
 
     A rule that runs another rule's script names it in its param `script`.
     """
@@ -80,19 +80,19 @@ def _refuse_changed_code(job: Any) -> None:  # noqa: ANN401
     now = code(script, *job.params.get("code_files", ()))
     if now != job.params.code:
         raise StepError(
-            f"the code of this step has digest {now[:12]}... now but {job.params.code[:12]}... "
+            f"the code of this step has digest {now[:12]}... now, but {job.params.code[:12]}... "
             "when the run was planned: it was edited meanwhile. Start the same command again."
         )
 
 
 def _set_threads(threads: int) -> None:
-    """Before numpy or torch are imported: more threads than granted cost tenfold."""
+    """Set the threads before numpy or torch are imported: more than granted cost tenfold."""
     for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[variable] = str(threads)
 
 
 def _log_to(path: Path | None) -> None:
-    """Log to a file; warnings, an answer that was not reproduced for one, to the terminal too."""
+    """Log to a file, and warnings (such as NOT REPRODUCED) also to the terminal."""
     terminal = logging.StreamHandler()
     handlers: list[logging.Handler] = [terminal]
     if path is not None:

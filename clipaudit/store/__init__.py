@@ -1,1 +1,1 @@
-"""The store: objects by content, the pointers and records that name them; knows no workflow."""
+"""The store: content-addressed objects, their pointers and records, independent of the workflow."""

@@ -1,10 +1,10 @@
-"""The action cache: what a step was asked to do, and the pointers that doing it gave.
+"""The action cache maps what a step was asked to do to the pointers that it gave.
 
 An *action* is one execution of a step on given content. Its key is the SHA-256 of its
 ingredients: step, code digest, settings, the content and labels of its inputs, and for numeric
 steps the environment. Paths, times and hosts are not ingredients.
 
-    store/actions/ab/cdef....json   the outputs that the action of this key gave
+    store/actions/ab/cdef....json   the outputs of the action with this key
 """
 
 import hashlib
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_WORD = r"[\w-]+(?:\.[\w-]+)*"  # a dot within, such as of cotr-0.1-500, and never two
+_WORD = r"[\w-]+(?:\.[\w-]+)*"  # single dots inside, as in cotr-0.1-500, never two in a row
 _NAME = re.compile(rf"{_WORD}(?:/{_WORD})?", re.ASCII)
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _EXTENSION = re.compile(r"\.\w+", re.ASCII)
@@ -34,9 +34,9 @@ _EXTENSION = re.compile(r"\.\w+", re.ASCII)
 
 @dataclass(frozen=True)
 class ActionInput:
-    """One input file of an action: its content, where it lay, and what it is (its labels).
+    """One input file of an action: its content, its path and its labels.
 
-    `action` is the key of the action that had put it there; none for a user's file.
+    `action` is the key of the action that placed it; none for a user's file.
     """
 
     digest: str
@@ -47,16 +47,16 @@ class ActionInput:
 
 @dataclass(frozen=True)
 class LabelledFile:
-    """A file and what the job that made it was about: corpus, model, test set ..."""
+    """A file, with the labels of the job that made it: corpus, model, test set ..."""
 
     path: Path
     labels: Mapping[str, str] = field(default_factory=dict)
 
     def table(self, *columns: str) -> "pa.Table":
-        """Return the rows of a Parquet file, of some columns or of all."""
+        """Return the rows of a Parquet file, with some columns or all."""
         import pyarrow.parquet as pq
 
-        # not pq.read_table: it imports pyarrow.dataset, a third of a second in every job
+        # not pq.read_table: it imports pyarrow.dataset, which costs every job 0.3 s
         return pq.ParquetFile(self.path).read(list(columns) or None)
 
     def batches(self) -> "Iterator[pa.RecordBatch]":
@@ -68,7 +68,7 @@ class LabelledFile:
 
 @dataclass(frozen=True)
 class ActionOutput:
-    """One output of an action: the pointer, and labels besides those of the job."""
+    """One output of an action: its pointer, and labels in addition to the job's."""
 
     pointer: Pointer
     extension: str
@@ -76,24 +76,24 @@ class ActionOutput:
 
     @classmethod
     def from_json(cls, fields: Json) -> "ActionOutput":
-        """Return the output that `dataclasses.asdict` made these fields of."""
+        """Return the output from the fields that `dataclasses.asdict` gave."""
         return cls(Pointer(**fields["pointer"]), fields["extension"], fields["labels"])
 
 
 @dataclass(frozen=True)
 class Ingredients:
-    """All that decides what an action gives."""
+    """Everything that determines the outputs of an action."""
 
     step: str
     code: str
     settings: Json
     inputs: Mapping[str, Sequence[ActionInput]]
     environment: Mapping[str, str]
-    reads_labels: bool = True  # whether what the inputs are called can change what the step gives
+    reads_labels: bool = True  # whether input labels can affect the result
 
     @classmethod
     def from_json(cls, fields: Json) -> "Ingredients":
-        """Return the ingredients that `dataclasses.asdict` made these fields of."""
+        """Return the ingredients from the fields that `dataclasses.asdict` gave."""
         inputs = {
             name: [ActionInput(**file) for file in files]
             for name, files in fields["inputs"].items()
@@ -101,7 +101,7 @@ class Ingredients:
         return cls(**{**fields, "inputs": inputs})
 
     def key(self) -> str:
-        """Return the action key; where the inputs lay, and who put them there, do not enter it."""
+        """Return the action key; it ignores where the inputs were and which action placed them."""
         recipe = {
             "step": self.step,
             "code": self.code,
@@ -127,9 +127,9 @@ class ActionCache:
     def find(self, key: str) -> dict[str, ActionOutput] | None:
         """Return the outputs recorded for `key` if every object is intact, else None.
 
-        A recorded object that is missing or altered is logged as a warning: the action is then
-        computed again, which repairs it. What is found is young from then on, which keeps it from
-        collections until its pointers are placed.
+        A missing or altered object logs a warning: the action is then computed again, which repairs
+        it. Objects found get a new time, which protects them from collection until their pointers
+        are placed.
         """
         if not self._freshen(key):
             return None
@@ -147,7 +147,7 @@ class ActionCache:
     def recorded(self, key: str) -> dict[str, ActionOutput] | None:
         """Return the outputs recorded for `key`, unchecked, or None.
 
-        A file that a crash of the machine left cut is logged and counts as none.
+        A file truncated by a crash of the machine is logged and ignored.
         """
         path = self.file(key)
         try:
@@ -158,11 +158,11 @@ class ActionCache:
         except FileNotFoundError:
             return None
         except (KeyError, TypeError, ValueError) as error:
-            logger.warning("%s: not what an action gave (%r). Computing it again.", path, error)
+            logger.warning("%s: not an action's outputs (%r). Computing it again.", path, error)
             return None
 
     def record(self, key: str, outputs: Mapping[str, ActionOutput]) -> None:
-        """Remember what the action of `key` gave; the same key giving other bytes is a warning."""
+        """Remember an action's outputs; warn if the same key yields different bytes."""
         before = self.recorded(key)
         for name in sorted(before or {}):
             old = before[name].pointer.digest if before else ""
@@ -177,20 +177,20 @@ class ActionCache:
         replace_text(self.file(key), json.dumps(text, sort_keys=True, indent=1) + "\n")
 
     def file(self, key: str) -> Path:
-        """Return where the record of `key` lies, whether it is there or not."""
+        """Return the path of the record of `key`, which may not exist."""
         return self.store.root / "actions" / key[:2] / f"{key[2:]}.json"
 
     def _freshen(self, key: str) -> bool:
-        """Make the file of a key young, so that no collection takes it; False where there is none.
+        """Give a key's file a new time, so that no collection takes it; False if there is none.
 
-        Before it is read: read first, it could be collected, objects and all, in between.
+        This must come before reading: otherwise it could be collected in between, with its objects.
         """
         path = self.file(key)
         try:
             os.utime(path)
         except FileNotFoundError:
             return False
-        except PermissionError:  # another user's: a copy of ours takes its place
+        except PermissionError:  # another user's file: replace it with our copy
             with suppress(FileNotFoundError):
                 replace_text(path, path.read_text())
                 return True
@@ -199,7 +199,7 @@ class ActionCache:
 
 
 def _refuse_paths(outputs: Mapping[str, ActionOutput]) -> None:
-    """Raise ValueError for what could lead out of a folder: others may have written the record."""
+    """Raise ValueError for paths that could leave a folder: others may have written the record."""
     for name, output in outputs.items():
         for pattern, text in (
             (_NAME, name),
@@ -207,4 +207,4 @@ def _refuse_paths(outputs: Mapping[str, ActionOutput]) -> None:
             (_DIGEST, output.pointer.digest),
         ):
             if not pattern.fullmatch(text):
-                raise ValueError(f"{text!r} is no name, extension or digest of an output")
+                raise ValueError(f"{text!r} is not a name, extension or digest of an output")

@@ -1,9 +1,9 @@
-"""Code records: what a code digest was made of, so that a later digest can be set against it.
+"""Code records: the parts of a code digest, so that a later digest can be compared with it.
 
     store/lineage/code/ab/cdef....json   the digests of the script, the modules and the files that
         the code digest `abcdef...` covers, and the text of those files: SQL, published numbers
 
-Written once for each digest, by the first step that runs with it.
+The first step that runs with a digest writes its record.
 """
 
 import json
@@ -23,14 +23,14 @@ class CodeRecord:
 
 
 def write_code(store: Store, digest: str, record: CodeRecord) -> None:
-    """Remember what a code digest is made of, unless that is known."""
+    """Record the parts of a code digest, unless they are recorded."""
     path = _file(store, digest)
     if not path.exists():
         replace_text(path, json.dumps(asdict(record), sort_keys=True, indent=1) + "\n")
 
 
 def read_code(store: Store, digest: str) -> CodeRecord | None:
-    """Return what a code digest is made of; None where no step has recorded it."""
+    """Return the parts of a code digest; None if no step has recorded them."""
     try:
         return CodeRecord(**json.loads(_file(store, digest).read_text()))
     except FileNotFoundError:

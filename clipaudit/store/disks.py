@@ -1,6 +1,6 @@
-"""Disks: what is free on one, and what one refuses, as an error of ours.
+"""Report a disk's free space, and turn its errors into ours.
 
-It may be full, for reading only, broken, or not ours.
+A disk may be full, read-only, broken, or not writable for this user.
 """
 
 import errno
@@ -11,38 +11,38 @@ from pathlib import Path
 
 from clipaudit.errors import StoreError
 
-_AGAIN = "and start the same command again: what is done stays done."
+_AGAIN = "and start the same command again: finished work is kept."
 _NEXT_STEP = {
     errno.ENOSPC: f"Free some space there, {_AGAIN}",
     errno.EDQUOT: f"Free some space of this user's there, {_AGAIN}",
-    errno.EROFS: f"Mount it for writing, or name folders elsewhere as results and store, {_AGAIN}",
-    errno.EACCES: f"Give this user the right to it, {_AGAIN}",
-    errno.EPERM: f"Give this user the right to it, {_AGAIN}",
-    errno.EIO: f"Look after the disk, {_AGAIN}",
-    errno.ESTALE: f"The file server lost the file: wait until it is well, {_AGAIN}",
+    errno.EROFS: f"Mount it for writing, or put results and store elsewhere, {_AGAIN}",
+    errno.EACCES: f"Give this user permission for it, {_AGAIN}",
+    errno.EPERM: f"Give this user permission for it, {_AGAIN}",
+    errno.EIO: f"Check the disk, {_AGAIN}",
+    errno.ESTALE: f"The file server lost the file: wait until it recovers, {_AGAIN}",
 }
 
 
 def free_bytes(folder: Path) -> int:
-    """Return what is free for this user on the disk of a folder, which need not be there yet."""
+    """Return the bytes free for this user on a folder's disk; the folder need not exist yet."""
     there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     return shutil.disk_usage(there).free
 
 
 def disk_error(error: Exception, *, among: str) -> StoreError | None:
-    """Return what to tell of a disk's refusal; None for an error that is no disk's.
+    """Return our error for a disk error; None for any other error.
 
-    DuckDB's errors have no number: theirs are known by their words. Of an error without a path,
-    `among` says which folders it may be about: a write that finds no space does not say where.
+    DuckDB's errors have no number, so they are recognised by their text. For an error without a
+    path, `among` names the folders it may be about: a write without space does not say where.
 
     >>> print(disk_error(OSError(errno.ENOSPC, "No space left on device"), among="the store"))
     the store: No space left on device. Free some space there, and start the same command \
-again: what is done stays done.
+again: finished work is kept.
     >>> disk_error(FileNotFoundError(errno.ENOENT, "No such file", "x"), among="store")
     """
     if isinstance(error, OSError) and error.errno in _NEXT_STEP:
         return StoreError(f"{error.filename or among}: {error.strerror}. {_NEXT_STEP[error.errno]}")
-    duckdb = sys.modules.get("duckdb")  # not imported for this
+    duckdb = sys.modules.get("duckdb")  # do not import it for this
     if duckdb is None or not isinstance(error, duckdb.IOException):
         return None
     said = str(error).splitlines()[0]

@@ -1,10 +1,10 @@
-"""Gathered lists: the pointers of all parts of a folder by one name, for rules that read them all.
+"""Gathered lists: one file that names the pointers of all parts, for rules that read them all.
 
-    results/gathered/<folder>.list   one line a pointer: the digest that it names, and its path
+    results/gathered/<folder>.list   one line per pointer: the digest that it names, and its path
 
-Where each part reads every part, jobs times inputs are the square of the parts, and Snakemake
-holds each pair. A list is one input to it. A step takes the pointers in its place: keys and records
-are as if the rule had named them all.
+If each part reads every part, the number of inputs is the square of the parts, and Snakemake holds
+each one. A list is a single input. A step replaces it with its pointers, so keys and records are as
+if the rule had named them all.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,13 +17,13 @@ SUFFIX = ".list"
 
 
 def write_list(path: Path, pointers: Iterable[str]) -> None:
-    """Write the list of some pointers, in their order, whole or not at all."""
+    """Write a list of pointers, in their order, whole or not at all."""
     lines = [f"{Pointer.read(Path(each)).digest} {each}\n" for each in pointers]
     replace_text(path, "".join(lines))
 
 
 def spread(paths: Iterable[str]) -> Iterator[str]:
-    """Yield paths, in order, and in the place of each gathered list the pointers that it names.
+    """Yield paths in order, with each gathered list replaced by its pointers.
 
     Raises InputError for a list that cannot be read.
     """

@@ -1,4 +1,4 @@
-"""Objects of a store on a shared disk, waited for: what another machine wrote may be seen late."""
+"""Wait for objects on a shared disk, where another machine's files may appear late."""
 
 import os
 import time
@@ -8,15 +8,16 @@ from pathlib import Path
 from clipaudit.errors import StoreError
 from clipaudit.store.store import Pointer, Store
 
-PATIENCE_SECONDS = 5.0  # as long as Snakemake waits for outputs unless its --latency-wait says more
+PATIENCE_SECONDS = 5.0  # Snakemake's default --latency-wait for outputs
 _LOOKS_A_SECOND = 5
 
 
 def awaited_path(store: Store, pointer: Pointer, *, seconds: float = PATIENCE_SECONDS) -> Path:
-    """Return the checked path of an object, once it is there or `seconds` have passed.
+    """Return the checked path of an object; wait at most `seconds` for it to appear.
 
     Snakemake waits for the pointer of a job on another machine, not for the object that it names.
-    StoreError as by `Store.checked_path`: at once for an altered object, at last for a missing one.
+    Raise StoreError as `Store.checked_path` does: immediately for an altered object, after the wait
+    for a missing one.
     """
     end = time.monotonic() + seconds
     while True:
@@ -26,7 +27,7 @@ def awaited_path(store: Store, pointer: Pointer, *, seconds: float = PATIENCE_SE
             if time.monotonic() >= end:
                 raise
         if store.has(pointer.digest):
-            return store.checked_path(pointer)  # altered; or it came just now
+            return store.checked_path(pointer)  # it is altered, or just appeared
         time.sleep(1 / _LOOKS_A_SECOND)
-        with suppress(OSError):  # listing makes NFS ask its server again
+        with suppress(OSError):  # listing makes NFS query its server again
             os.listdir(store.path(pointer.digest).parent)

@@ -1,4 +1,4 @@
-"""Locks: of processes that are asked for the same work, one does it and the others wait."""
+"""Locks: when several processes need the same work, one does it and the others wait."""
 
 import fcntl
 import os
@@ -10,17 +10,18 @@ from typing import IO
 
 @contextmanager
 def alone(path: Path) -> Iterator[None]:
-    """Wait until no other process does the same work; a killed one loses its lock.
+    """Wait until no other process does the same work; a killed process loses its lock.
 
-    Two manifests of one content are one training. Where files cannot be locked both do the work.
+    Two manifests with equal content need one training run. If the disk cannot lock files, both
+    processes do the work.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     while True:
-        with path.open("a") as file:  # not "w": its time tells `clipaudit gc` since when it is held
+        with path.open("a") as file:  # not "w": `clipaudit gc` reads the lock's age from its time
             with suppress(OSError):
                 fcntl.flock(file, fcntl.LOCK_EX)
             if not _lies_at(path, file):
-                continue  # its holder removed it: wait at the new one
+                continue  # its holder removed it: wait for the new one
             try:
                 yield
             finally:

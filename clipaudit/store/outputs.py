@@ -1,4 +1,4 @@
-"""Files and folders that are written whole or not at all."""
+"""Write files and folders whole or not at all."""
 
 import os
 import shutil
@@ -12,10 +12,10 @@ from clipaudit.errors import InputError
 
 @contextmanager
 def replaced(path: Path) -> Iterator[Path]:
-    """Give an empty file beside `path` that takes its place if the block ends well.
+    """Give an empty file beside `path` that replaces it if the block succeeds.
 
-    Whoever opens `path` meanwhile has the old content or the new; where the block raises, it stays
-    as it was. All may read it, as its owner alone may write it. Its folder must exist.
+    Readers of `path` see the old or the new content; if the block raises, it stays unchanged. All
+    may read it; only its owner may write it. Its folder must exist.
     """
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.")
     os.close(handle)
@@ -29,32 +29,32 @@ def replaced(path: Path) -> Iterator[Path]:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file whole, or leave it as it was; its folder must exist."""
+    """Write a file whole, or leave it unchanged; its folder must exist."""
     with replaced(path) as part:
         part.write_bytes(content)
 
 
 @contextmanager
 def whole_output(path: Path, *, force: bool, mark: str | None = None) -> Iterator[Path]:
-    """Give a path to write a file or folder at, which becomes `path` when the block ends.
+    """Give a path for writing a file or folder, which becomes `path` when the block ends.
 
-    Nothing is left where the block raises. What lies at `path` is refused without `force`; with it
-    a file is replaced, and a folder only if it is empty or holds the file `mark`, as folders that
-    we write do: `force` never empties a folder of another kind. Raise InputError.
+    If the block raises, nothing remains. Without `force`, an existing `path` raises InputError.
+    With `force`, a file is replaced, and a folder only if it is empty or holds the file `mark`, as
+    our folders do: other folders are never emptied and raise InputError.
     """
     _refuse(path, force, mark)
     try:
         spare = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name[:40]}."))
     except OSError as error:
         raise InputError(
-            f"{path}: cannot be written ({error.strerror}). Name a place in a folder of yours."
+            f"{path}: cannot be written ({error.strerror}). Choose a folder that you can write to."
         ) from error
     try:
         new = spare / "new"
         yield new
-        _refuse(path, force, mark)  # it may have come to be meanwhile
+        _refuse(path, force, mark)  # it may have appeared meanwhile
         if os.path.lexists(path) and (path.is_dir() or new.is_dir()):
-            os.rename(path, spare / "old")  # a folder and what is none do not replace each other
+            os.rename(path, spare / "old")  # a folder and a file cannot replace each other
         os.replace(new, path)
     finally:
         shutil.rmtree(spare, ignore_errors=True)
@@ -64,11 +64,11 @@ def _refuse(path: Path, force: bool, mark: str | None) -> None:
     if not os.path.lexists(path):
         return
     if not force:
-        raise InputError(f"{path}: exists. Name another output, or replace it by --force.")
+        raise InputError(f"{path}: exists. Name another output, or replace it with --force.")
     if path.is_dir():
         ours = mark is not None and (path / mark).is_file()
         if not ours and any(path.iterdir()):
             raise InputError(
-                f"{path}: a folder that holds {'no ' + mark if mark else 'something'}: "
-                "--force would lose what is not an export. Name another output."
+                f"{path}: a folder that {'has no ' + mark if mark else 'is not empty'}: "
+                "--force would delete other files than an export. Name another output."
             )

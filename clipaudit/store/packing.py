@@ -1,12 +1,12 @@
-"""Packing: the small files of a store's lineage records merged into at most 256 Parquet files.
+"""Pack the small files of a store's lineage records into at most 256 Parquet files.
 
     store/lineage/packed/ab.parquet   all packed executions of the actions `ab...`, by action and
-        name; the columns stand in clipaudit.store.record_tables
+        name; clipaudit.store.record_tables has the columns
     store/lineage/packing.lock        held by the one process that packs
 
-Steps go on writing loose files (clipaudit.store.records). `pack` writes a new packed file from
-the old one and the loose ones, flushes it, puts it in the old one's place, and only then removes
-the loose files that it read: killed anywhere it leaves each record loose, packed or both.
+Steps always write loose files (clipaudit.store.records). `pack` writes a new packed file from the
+old one and the loose ones, flushes it, replaces the old one, and only then removes the loose files
+that it read. If it is killed, each record is still loose, packed or both.
 """
 
 import contextlib
@@ -42,41 +42,41 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-MANY_LOOSE = 10_000  # actions whose loose records `keep_packed` lets be
-ROWS_PER_GROUP = 256  # what is read to find one record: some 0.5 MB of JSON
+MANY_LOOSE = 10_000  # actions with loose records that `keep_packed` tolerates
+ROWS_PER_GROUP = 256  # read to find one record: some 0.5 MB of JSON
 _WRITER = {
     "version": "2.6",
     "compression": "zstd",
     "use_dictionary": ["step", "code", "host"],
-    "write_statistics": ["action"],  # what is looked up; of long JSON they would be long too
+    "write_statistics": ["action"],  # the looked-up column; statistics of long JSON would be long
     "store_schema": True,
 }
 
 
 @dataclass
 class Packed:
-    """What was packed: records, once loose, and the packed files that were written for them."""
+    """The result of packing: the records packed, and the packed files written for them."""
 
     records: int = 0
     loose_bytes: int = 0
     files: int = 0
     bytes: int = 0
-    faults: list[str] = field(default_factory=list)  # of loose files that are no records: they stay
+    faults: list[str] = field(default_factory=list)  # loose files that are not records; they stay
 
 
 def pack(store: Store) -> Packed:
-    """Move all loose records into packed files; steps and readers may go on meanwhile.
+    """Move all loose records into packed files; steps and readers may run meanwhile.
 
-    It holds the loose records of one packed file at once, whatever was packed before. Raise
-    InputError while another process packs, StoreError where the store's disk keeps no locks.
+    It holds the loose records of one packed file at a time, whatever was packed before. Raise
+    InputError while another process packs, StoreError if the store's disk does not support locks.
     """
     done = Packed()
     folder = packed_folder(store)
     if not folder.parent.is_dir():
-        return done  # nothing was ever recorded: no folder appears where somebody took a wrong one
+        return done  # nothing was ever recorded; create no folder, since the path may be wrong
     with _only_packer(store):
         folder.mkdir(exist_ok=True)
-        for unfinished in folder.glob(".*"):  # of a packer that was killed
+        for unfinished in folder.glob(".*"):  # from a killed packer
             unfinished.unlink()
         for loose in loose_folders(store):
             _pack_folder(loose, folder / f"{loose.name}.parquet", done)
@@ -84,9 +84,9 @@ def pack(store: Store) -> Packed:
 
 
 def keep_packed(store: Store, many: int = MANY_LOOSE) -> Packed | None:
-    """Pack if more than `many` actions have loose records; return None where nothing was done.
+    """Pack if more than `many` actions have loose records; return None if nothing was done.
 
-    Another process that packs, or a disk without locks, is a line of the log and no error.
+    If another process packs, or the disk has no locks, log a line instead of raising.
     """
     if loose_count(store, many + 1) <= many:
         return None
@@ -101,7 +101,7 @@ def keep_packed(store: Store, many: int = MANY_LOOSE) -> Packed | None:
 
 
 def loose_count(store: Store, limit: int) -> int:
-    """Return how many actions have loose records, at most `limit`, by some 256 listings.
+    """Return how many actions have loose records, at most `limit`, with some 256 listings.
 
     An action that was executed twice counts once.
     """
@@ -116,17 +116,17 @@ def loose_count(store: Store, limit: int) -> int:
 @contextlib.contextmanager
 def _only_packer(store: Store) -> Iterator[None]:
     path = store.root / "lineage" / "packing.lock"
-    with path.open("w") as file:  # never removed: a lock on a removed file keeps nobody out
+    with path.open("w") as file:  # never removed: a lock on a removed file excludes nobody
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise InputError(
-                f"{path}: another process packs the records of this store. Wait until it is done."
+                f"{path}: another process is packing this store's records. Wait until it is done."
             ) from error
         except OSError as error:
             raise StoreError(
-                f"{path}: cannot be locked ({error}), and two packers at once might lose records. "
-                "Run `clipaudit compact` on the machine that the disk belongs to."
+                f"{path}: cannot be locked ({error}), and two packers at the same time might lose "
+                "records. Run `clipaudit compact` on the machine that the disk belongs to."
             ) from error
         yield
 
@@ -148,26 +148,28 @@ def _pack_folder(folder: Path, target: Path, done: Packed) -> None:
     for action, files in groupby(loose.files, key=lambda file: file.path.parent):
         for file in files:
             file.path.unlink()
-        with contextlib.suppress(OSError):  # somebody writes into it
+        with contextlib.suppress(OSError):  # another process writes into it
             action.rmdir()
 
 
 def write_packed(tables: Iterable[pa.Table], target: Path) -> None:
     """Write rows of SCHEMA, by action and name, as a packed file, flushed to disk, or not at all.
 
-    Raise StoreError if somebody else replaced the file while this was written.
+    Raise StoreError if another process replaced the file during the write.
     """
     before = _identity(target)
     with replaced(target) as path, path.open("wb") as file:
         with pq.ParquetWriter(file, SCHEMA, **_WRITER) as writer:
-            for group in in_groups(tables, ROWS_PER_GROUP):  # no small ones by repeated packing
+            for group in in_groups(
+                tables, ROWS_PER_GROUP
+            ):  # no small groups after repeated packing
                 writer.write_table(group, row_group_size=ROWS_PER_GROUP)
         file.flush()
         os.fsync(file.fileno())
         if _identity(target) != before:
             raise StoreError(
-                f"{target}: somebody else packs at the same time, so this disk keeps no locks. "
-                "Nothing is lost. Run `clipaudit compact` again, once."
+                f"{target}: another process packed at the same time, so this disk does not support "
+                "locks. Nothing is lost. Run `clipaudit compact` again, once."
             )
     flush(target.parent)
 
@@ -181,7 +183,7 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def _merged(target: Path, loose: pa.Table) -> Iterator[pa.Table]:
-    """Yield the rows of a packed file, a row group at a time, and of `loose`, in one order."""
+    """Yield the merged rows of a packed file, one row group at a time, and of `loose`."""
     keys = _keys(loose)
     start = 0
     for packed in _row_groups(target):
@@ -194,7 +196,7 @@ def _merged(target: Path, loose: pa.Table) -> Iterator[pa.Table]:
 def _united(packed: pa.Table, loose: pa.Table) -> pa.Table:
     if loose.num_rows == 0:
         return packed
-    again = set(_keys(loose))  # a packer was killed before it removed them
+    again = set(_keys(loose))  # also packed, if a packer was killed before it removed them
     kept = packed.filter(pa.array([key not in again for key in _keys(packed)]))
     order = [("action", "ascending"), ("name", "ascending")]
     return pa.concat_tables([kept, loose]).sort_by(order)
@@ -214,13 +216,13 @@ def _row_groups(path: Path) -> Iterator[pa.Table]:
 
 
 def register_records(connection: "duckdb.DuckDBPyConnection", store: Store) -> None:
-    """Give a connection the view `records`: every execution, loose or packed by now, a row each.
+    """Give a connection the view `records`, with one row per execution, loose or packed.
 
-    Its columns are those of SCHEMA but `record`, each with a comment that tells its meaning and
-    unit: `from duckdb_columns()`. It has no rows where nothing is recorded.
+    Its columns are those of SCHEMA except `record`, each with a comment on its meaning and unit:
+    `from duckdb_columns()`. It has no rows if nothing is recorded.
     """
     names = [name for name in SCHEMA.names if name != "record"]
-    # loose first: what a packer moves meanwhile is then in the packed files, or in both
+    # loose first: records that a packer moves meanwhile are then in the packed files, or in both
     loose = read_loose(file for folder in loose_folders(store) for file in loose_files(folder))
     for fault in loose.faults:
         logger.warning("%s", fault)

@@ -1,7 +1,7 @@
-"""Parquet whose bytes are a function of the table alone.
+"""Write Parquet files whose bytes depend only on the table.
 
-Fixed writer settings, row groups cut at fixed rows whatever the batches were, no pandas metadata,
-no timestamps: writing the same rows twice, in two processes, with any thread count, gives the same
+Writer settings and row group sizes are fixed, whatever the batches; there is no pandas metadata and
+no timestamp. Writing the same rows twice, in two processes, with any thread count, gives the same
 bytes (with the pinned pyarrow).
 """
 
@@ -15,18 +15,18 @@ import pyarrow.parquet as pq
 from clipaudit.errors import StoreError
 from clipaudit.plaintext import plain
 
-ROWS_PER_GROUP = 65_536  # rows of a row group: what a reader of row groups holds at once
-GROUP_KEY = "rows_per_group"  # of a schema's metadata, where rows are read in smaller ranges
-BLOB_FIELD = "embedding"  # fixed-size vectors: stored as they are, so that reading is copying
-BATCH_ROWS = 32_768  # rows of a batch, as many as a search takes at once: memory, never results
-BUFFER_BYTES = 1 << 16  # of a column, read at once: copied on while the processor's cache has them
+ROWS_PER_GROUP = 65_536  # rows per row group, which a reader holds in memory
+GROUP_KEY = "rows_per_group"  # key in a schema's metadata, if rows are read in smaller ranges
+BLOB_FIELD = "embedding"  # fixed-size vectors: stored unencoded, so that reading only copies
+BATCH_ROWS = 32_768  # rows per batch, as many as a search takes; affects memory, not results
+BUFFER_BYTES = 1 << 16  # read of a column at a time, small enough for the CPU cache
 
 
 def write_tables(tables: Iterable[pa.Table], schema: pa.Schema, path: Path) -> int:
-    """Write the rows of `tables`, in order, as one Parquet file; return how many there were.
+    """Write the rows of `tables`, in order, as one Parquet file; return the number of rows.
 
-    Every table is cast to `schema`: a missing column or a null where the schema has none is a bug
-    of ours and raises ValueError. No table at all gives a file of no rows.
+    Every table is cast to `schema`: a missing column or an unexpected null is a bug of ours and
+    raises ValueError. Without tables the file has no rows.
     """
     rows = 0
     held = int((schema.metadata or {}).get(GROUP_KEY.encode(), ROWS_PER_GROUP))
@@ -38,33 +38,34 @@ def write_tables(tables: Iterable[pa.Table], schema: pa.Schema, path: Path) -> i
 
 
 def read_batches(path: Path, *, rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a stored file, in order, `rows` at a time, however it is cut in groups.
+    """Yield the rows of a stored file, in order, `rows` at a time, whatever its row groups.
 
-    One batch is held: nothing grows with the file. The last one may be smaller; a file of no rows
-    has none. Embeddings are read about as fast as numpy.load reads an array of the same numbers
-    (benchmarks/onepass.py). Raise StoreError where the file is cut or its pages are not readable.
+    One batch is held, so memory does not grow with the file. The last batch may be smaller; a file
+    without rows has none. Embeddings are read about as fast as numpy.load reads an array of the
+    same numbers (benchmarks/onepass.py). Raise StoreError if the file is truncated or its pages are
+    not readable.
     """
     try:
-        # pre_buffer, pyarrow's default, would hold each group that was read until the last one is
+        # pre_buffer, pyarrow's default, would hold all groups until the last one is read
         with pq.ParquetFile(path, pre_buffer=False, buffer_size=BUFFER_BYTES) as file:
             yield from file.iter_batches(batch_size=rows, use_threads=False)
     except (OSError, pa.ArrowException) as error:
         if isinstance(error, OSError) and error.errno is not None:
-            raise  # of the disk, not of the file: clipaudit.store.disks knows what to do
+            raise  # an error of the disk, not of the file: clipaudit.store.disks handles it
         said = plain(str(error).splitlines()[0].rstrip("."))
         raise StoreError(
             f"{path}: cannot be read as Parquet: {said}. Remove it and run the same command again: "
-            "what cannot be found in the store is computed."
+            "results missing in the store are computed."
         ) from error
 
 
 def read_range(path: Path, column: str, first: int, last: int) -> Iterator[pa.Table]:
-    """Yield the rows whose integer `column` lies in `first` to `last`, both included, in order.
+    """Yield the rows whose integer `column` is from `first` to `last`, both included, in order.
 
-    The first table has no rows: it tells the columns of a file that holds nothing else. Row groups
-    that hold none of the rows, by their statistics, are not read; of the others one is held at a
-    time. So a file sorted by `column` is read in proportion to what is asked of it. The file is
-    open only while a row group is read: a job may go through thousands side by side.
+    The first table has no rows: it gives the columns of a file that holds no such row. Row groups
+    whose statistics exclude the rows are not read; of the others one is held at a time. So for a
+    file sorted by `column`, the cost is proportional to the rows requested. The file is open only
+    while a row group is read: a job may read thousands of files in parallel.
     """
     metadata = pq.read_metadata(path)
     schema = metadata.schema.to_arrow_schema()
@@ -99,7 +100,7 @@ def _writer_settings(schema: pa.Schema) -> dict[str, object]:
 
 
 def in_groups(tables: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:
-    """Yield tables `rows` rows at a time, at the end fewer: small ones joined, large ones cut."""
+    """Yield tables of `rows` rows, the last one smaller: join small tables and cut large ones."""
     waiting: list[pa.Table] = []
     held = 0
     for table in tables:
@@ -110,13 +111,13 @@ def in_groups(tables: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:
             whole = held - held % rows
             yield from (joined.slice(start, rows) for start in range(0, whole, rows))
             held -= whole
-            waiting = [joined.slice(whole)] if held else []  # an empty slice would hold all rows
+            waiting = [joined.slice(whole)] if held else []  # an empty slice would keep all rows
     if held:
         yield pa.concat_tables(waiting)
 
 
 def _canonical(table: pa.Table) -> pa.Table:
-    """One chunk, dictionaries rebuilt in order of appearance: chunking leaves no trace either."""
+    """Return one chunk with dictionaries in order of appearance, to remove traces of chunking."""
     columns = []
     for column in table.columns:
         if pa.types.is_dictionary(column.type):

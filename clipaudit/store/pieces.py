@@ -1,7 +1,7 @@
-"""Pieces: parts of an action's outputs that do not depend on the rest, found by keys of their own.
+"""Pieces: independent parts of an action's outputs, found by their own keys.
 
-The rows of one test set, in tables of several, are a piece. A piece is not stored again: its key
-leads to the actions whose outputs hold it.
+In tables of several test sets, the rows of one test set are a piece. A piece is not stored again:
+its key leads to the actions whose outputs hold it.
 
     store/pieces/ab/cdef.../<action>   an empty file: the outputs of this action hold the piece
 """
@@ -21,10 +21,10 @@ from clipaudit.store.store import Store, replace_text
 
 
 def piece_key(ingredients: Ingredients, made_of: Json) -> str:
-    """Return the key of a piece: step, code and environment of its action, and its own recipe.
+    """Return the key of a piece from its action's step, code and environment, and its own recipe.
 
-    `made_of` is all that decides the piece besides these. What else the action reads or is asked
-    does not enter.
+    `made_of` is everything else that determines the piece. Other inputs and settings of the action
+    do not enter the key.
     """
     recipe = {
         "step": ingredients.step,
@@ -43,15 +43,15 @@ class Pieces:
     store: Store
 
     def record(self, keys: Iterable[str], action: str) -> None:
-        """Remember that the outputs of an action hold these pieces; the action is recorded."""
+        """Remember that the outputs of a recorded action hold these pieces."""
         for key in keys:
             replace_text(self._folder(key) / action, "")
 
     def find(self, keys: Iterable[str]) -> list[tuple[set[str], Mapping[str, ActionOutput]]]:
-        """Return which pieces are taken from an action, and its outputs, which are all intact.
+        """Return, for each action used, the pieces taken from it and its outputs, all intact.
 
-        Each piece is taken from one action, or from none where no such action holds it. Of several,
-        it is the one that holds the most of these pieces, then the lowest.
+        Each piece is taken from one action, or from none if no such action holds it. Of several
+        actions, use the one with the most of these pieces, then the lowest key.
         """
         holders = {key: self._holders(key) for key in keys}
         held = Counter(action for actions in holders.values() for action in actions)

@@ -1,7 +1,7 @@
-"""Placements: which action put a pointer where it lies.
+"""Placements: records of the action that placed each pointer.
 
     results/.actions/<path of a pointer>   the action's key, its output's name and labels; written
-        on cache hits too
+        also on cache hits
 
 Never an input of a rule.
 """
@@ -17,7 +17,7 @@ from clipaudit.store.store import replace_text
 
 @dataclass(frozen=True)
 class Placement:
-    """The record beside a pointer: action key, output name and labels (wildcards and more)."""
+    """The record of a pointer: action key, output name and labels (wildcards and more)."""
 
     action: str
     output: str
@@ -30,7 +30,7 @@ def place(results: Path, pointer: Path, placement: Placement) -> None:
 
 
 def placement(results: Path, pointer: Path) -> Placement:
-    """Return the record of a pointer; raise StoreError when there is none."""
+    """Return the record of a pointer; raise StoreError if there is none."""
     path = _placement_file(results, pointer)
     try:
         return Placement(**json.loads(path.read_text()))
@@ -61,5 +61,5 @@ def _placement_file(results: Path, pointer: Path) -> Path:
     try:
         inside = pointer.absolute().relative_to(results.absolute())
     except ValueError as error:
-        raise StoreError(f"{pointer}: lies outside the results folder {results}.") from error
+        raise StoreError(f"{pointer}: outside the results folder {results}.") from error
     return results / ".actions" / inside

@@ -1,8 +1,8 @@
-"""Lineage records as tables: a row each, from loose files and from packed ones, by key or in SQL.
+"""Read lineage records as tables, from loose and packed files, by key or in SQL.
 
-A packed file holds the executions of all actions whose keys begin alike; see
-clipaudit.store.packing. Who reads loose files first and packed ones afterwards misses none, and
-one that is in both counts once.
+A packed file holds the executions of all actions whose keys share a prefix; see
+clipaudit.store.packing. Read loose files first and packed ones afterwards to miss none; a record in
+both counts once.
 """
 
 import contextlib
@@ -37,7 +37,7 @@ _OUTPUT = pa.struct(
 _INPUT = pa.struct(
     {"name": pa.string(), "path": pa.string(), "digest": pa.string(), "action": pa.string()}
 )
-_COLUMNS = {  # with what DuckDB's comments say of them
+_COLUMNS = {  # with DuckDB's comments on them
     "action": (pa.string(), "key of the action: SHA-256 of its ingredients, hex"),
     "name": (pa.string(), "file that held the record: start and process of the execution"),
     "step": (pa.string(), "rule of the workflow"),
@@ -47,17 +47,17 @@ _COLUMNS = {  # with what DuckDB's comments say of them
     "threads": (pa.int32(), "threads that the job was given"),
     "peak_memory_mb": (pa.int64(), "most memory that the process or a child held, MiB"),
     "host": (pa.string(), "machine that it ran on"),
-    "wildcards": (_TEXTS, "what the job was about: corpus, part, model ..."),
+    "wildcards": (_TEXTS, "wildcards of the job: corpus, part, model ..."),
     "outputs": (pa.list_(_OUTPUT), "the objects that it gave: digest SHA-256, hex"),
-    "inputs": (pa.list_(_INPUT), "the files that it read, and the actions that had made them"),
-    "environment": (_TEXTS, "device and library versions that count for a numeric step"),
+    "inputs": (pa.list_(_INPUT), "the files that it read, and the actions that made them"),
+    "environment": (_TEXTS, "device and library versions that affect a numeric step"),
     "record": (pa.binary(), "the whole record: JSON"),
 }
 SCHEMA = pa.schema([pa.field(name, kind) for name, (kind, _) in _COLUMNS.items()])
 COMMENTS = {name: comment for name, (_, comment) in _COLUMNS.items()}
 _LOOKED_UP = ["action", "name", "record"]
 _FILES_AT_ONCE = 4
-_ROWS_HELD = 256  # as Python objects, which weigh ten times what a table does
+_ROWS_HELD = 256  # as Python objects, which take ten times the memory of a table
 
 
 # --- loose files -------------------------------------------------------------------------------
@@ -65,7 +65,7 @@ _ROWS_HELD = 256  # as Python objects, which weigh ten times what a table does
 
 @dataclass(frozen=True, order=True)
 class LooseFile:
-    """A loose record: its action, its name in the folder of that action, and where it lies."""
+    """A loose record: its action, its name in the action's folder, and its path."""
 
     action: str
     name: str
@@ -73,7 +73,7 @@ class LooseFile:
 
 
 def loose_folders(store: Store) -> list[Path]:
-    """Return the folders of loose records, one for each two hex digits that keys begin with."""
+    """Return the folders of loose records, one for each first two hex digits of keys."""
     folder = store.root / "lineage"
     return sorted(path for path in folder.glob("[0-9a-f][0-9a-f]") if path.is_dir())
 
@@ -89,14 +89,14 @@ def loose_files(folder: Path) -> list[LooseFile]:
 
 
 def _names(folder: str) -> list[str]:
-    with contextlib.suppress(FileNotFoundError):  # a packer emptied it since it was listed
+    with contextlib.suppress(FileNotFoundError):  # a packer emptied it after it was listed
         return [name for name in os.listdir(folder) if is_record_name(name)]
     return []
 
 
 @dataclass
 class LooseRows:
-    """Loose records as a table, the files that its rows are of, and what is wrong with others."""
+    """Loose records as a table, the files of its rows, and the faults of other files."""
 
     table: pa.Table
     files: list[LooseFile]
@@ -104,7 +104,7 @@ class LooseRows:
 
 
 def read_loose(files: Iterable[LooseFile]) -> LooseRows:
-    """Read loose records, in order; one that a packer took since it was listed is left out."""
+    """Read loose records, in order; skip one that a packer took after it was listed."""
     tables, rows = [SCHEMA.empty_table()], []
     read, faults = [], []
     for file in files:
@@ -125,7 +125,7 @@ def read_loose(files: Iterable[LooseFile]) -> LooseRows:
 
 
 def record_row(action: str, name: str, fields: Json) -> dict[str, Any]:
-    """Return the row of SCHEMA for a record as its JSON text has it."""
+    """Return the row of SCHEMA for a record's JSON fields."""
     ingredients, execution = fields["ingredients"], fields["execution"]
     return {
         "action": action,
@@ -157,7 +157,7 @@ def _pairs(texts: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def _unicode(text: str) -> str:
-    r"""Return a text without lone surrogates, by which Python names files that are no UTF-8."""
+    r"""Return a text without lone surrogates, which Python uses for file names not in UTF-8."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
@@ -165,7 +165,7 @@ def _unicode(text: str) -> str:
 
 
 def packed_folder(store: Store) -> Path:
-    """Return the folder of packed files, whether it is there or not."""
+    """Return the folder of packed files, which may not exist."""
     return store.root / "lineage" / "packed"
 
 
@@ -174,7 +174,7 @@ def open_packed(path: Path) -> Iterator[pq.ParquetFile]:
     """Open a packed file; raise FileNotFoundError if there is none, StoreError if it is altered."""
     try:
         with pa.OSFile(str(path)) as source:
-            status = os.fstat(source.fileno())  # of what was opened, whatever lies there by now
+            status = os.fstat(source.fileno())  # of the opened file, which may be replaced by now
             key = (status.st_dev, status.st_ino, status.st_mtime_ns)
             with pq.ParquetFile(source, metadata=_FOOTERS.get(key)) as file:
                 if len(_FOOTERS) >= _MOST_FOOTERS:
@@ -186,26 +186,26 @@ def open_packed(path: Path) -> Iterator[pq.ParquetFile]:
     except (pa.ArrowException, OSError) as error:
         raise StoreError(
             f"{path}: cannot be read ({error}). Restore it from a copy, or remove it: its actions "
-            "are recorded again when they are next computed."
+            "are recorded when they are next computed."
         ) from error
 
 
-_FOOTERS: dict[tuple[int, int, int], pq.FileMetaData] = {}  # a walk opens each file at each level
-_MOST_FOOTERS = 1024  # four stores, some 40 MB
+_FOOTERS: dict[tuple[int, int, int], pq.FileMetaData] = {}  # a walk opens each file per level
+_MOST_FOOTERS = 1024  # enough for four stores, some 40 MB
 
 
 def packed_texts(store: Store, keys: Iterable[str]) -> dict[str, tuple[str, bytes]]:
     """Return name and JSON text of the last packed execution of each action that has one.
 
-    Each packed file is opened once, a few at a time; of its row groups those that may hold a key
-    are read, one after another.
+    Each packed file is opened once, a few at a time; only row groups that may hold a key are read,
+    one after another.
     """
     asked = [
         (packed_folder(store) / f"{prefix}.parquet", list(wanted))
         for prefix, wanted in groupby(sorted(set(keys)), key=lambda key: key[:2])
     ]
     found: dict[str, tuple[str, bytes]] = {}
-    with ThreadPoolExecutor(_FILES_AT_ONCE) as threads:  # which Parquet's decoding leaves free
+    with ThreadPoolExecutor(_FILES_AT_ONCE) as threads:  # Parquet's decoding releases the GIL
         for texts in threads.map(lambda each: _last_texts(*each), asked):
             found.update(texts)
     return found
@@ -218,14 +218,14 @@ def _last_texts(path: Path, keys: Sequence[str]) -> dict[str, tuple[str, bytes]]
             bounds = file.metadata.row_group(number).column(0).statistics
             asked = keys[bisect_left(keys, bounds.min) : bisect_right(keys, bounds.max)]
             if asked:
-                # one thread: three short columns are not worth waking others
+                # one thread: three short columns are not worth more
                 rows = file.read_row_group(number, _LOOKED_UP, use_threads=False)
                 found.update(_last_of(rows, asked))
     return found
 
 
 def _last_of(rows: pa.Table, keys: Sequence[str]) -> Iterator[tuple[str, tuple[str, bytes]]]:
-    """Yield the keys that are there, each with name and text of the last of its rows."""
+    """Yield the keys that occur, each with the name and text of its last row."""
     actions = rows["action"].to_pylist()
     for key in keys:
         place = bisect_right(actions, key) - 1

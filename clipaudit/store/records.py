@@ -1,12 +1,12 @@
-"""Lineage records: what each execution of an action was made of, gave and took.
+"""Lineage records: the ingredients, outputs and cost of each execution of an action.
 
     store/lineage/ab/cdef.../<start>-<process>.json   one execution of the action `abcdef...`: its
-        ingredients in the clear, the pointers it gave, library versions, start, seconds, host,
-        owner and peak memory
+        ingredients in plain text, its pointers, library versions, start, seconds, host, owner and
+        peak memory
 
-Never an input of a rule. Together with the placements beside a run's results they are the graph
-that the commands walk. A loose file like this may be moved into a packed one at any time
-(clipaudit.store.packing): what is asked for here is found in either.
+They are never an input of a rule. Together with the placements of a run's results they form the
+graph that the commands walk. A loose file like this may move into a packed one at any time
+(clipaudit.store.packing); the functions here read both.
 """
 
 import json
@@ -20,16 +20,16 @@ from clipaudit.plaindata import Json
 from clipaudit.store.actions import ActionOutput, Ingredients
 from clipaudit.store.store import Store, replace_text
 
-WRITE_ATTEMPTS = 10  # each fails only if a packer removes the emptied folder within microseconds
+WRITE_ATTEMPTS = 10  # one fails only if a packer removes the emptied folder within microseconds
 
 
 @dataclass(frozen=True)
 class Execution:
     """The circumstances of one execution; they never enter a key.
 
-    `cpu_seconds` are those of its process and of the children that it waited for; records from
-    before it was noted have None, and no device. `share` is less than 1 where earlier actions gave
-    a part of the outputs: what the execution took tells then of that share of the work alone.
+    `cpu_seconds` are those of its process and of the children that it waited for; older records
+    have None, and no device. `share` is less than 1 if earlier actions gave a part of the outputs:
+    the cost of the execution then covers only that share of the work.
     """
 
     started: str
@@ -38,16 +38,16 @@ class Execution:
     peak_memory_mb: int
     threads: int
     versions: Mapping[str, str]
-    written: Mapping[str, float]  # output -> seconds after the start: an epoch's end, for one
+    written: Mapping[str, float]  # output -> seconds after the start, such as an epoch's end
     owner: str = ""  # name of the user that ran it; "" in records older than this field
     cpu_seconds: float | None = None
-    device: str = ""  # cpu or cuda: what the job asked for; keys of exact steps have none
-    share: float = 1.0  # of the work by the law of its script, 0 to 1
+    device: str = ""  # cpu or cuda, as the job requested; keys of exact steps have none
+    share: float = 1.0  # share of the work by the law of its script, 0 to 1
 
 
 @dataclass(frozen=True)
 class Record:
-    """One execution of an action; `wildcards` say what its job was about."""
+    """One execution of an action; `wildcards` are those of its job."""
 
     action: str
     ingredients: Ingredients
@@ -57,7 +57,7 @@ class Record:
 
     @classmethod
     def from_json(cls, fields: Json) -> "Record":
-        """Return the record that `dataclasses.asdict` made these fields of."""
+        """Return the record from the fields that `dataclasses.asdict` gave."""
         return cls(
             action=fields["action"],
             ingredients=Ingredients.from_json(fields["ingredients"]),
@@ -78,14 +78,14 @@ def write_record(store: Store, record: Record) -> None:
         try:
             return replace_text(path, text)
         except FileNotFoundError:
-            continue  # a packer removed the folder between its making and its use
+            continue  # a packer removed the folder before the file was written
     replace_text(path, text)
 
 
 def read_record(store: Store, key: str) -> Record:
-    """Return the record of the last execution of an action; raise StoreError when there is none.
+    """Return the record of the last execution of an action; raise StoreError if there is none.
 
-    For more than a few keys ask `read_records`: it opens each packed file once.
+    For more than a few keys use `read_records`: it opens each packed file once.
     """
     found = read_records(store, [key])
     if key not in found:
@@ -96,13 +96,13 @@ def read_record(store: Store, key: str) -> Record:
 
 
 def read_records(store: Store, keys: Iterable[str]) -> dict[str, Record]:
-    """Return the records of the last execution of each of these actions, in the order asked.
+    """Return the records of the last execution of each of these actions, in the given order.
 
-    A key without a record is left out, one asked twice is there once. Raise StoreError for a
-    record that is not as it was written.
+    Keys without a record are omitted, repeated keys returned once. Raise StoreError for a damaged
+    record.
     """
     wanted = list(dict.fromkeys(keys))
-    # loose first: what a packer moves meanwhile is then in the packed files, or in both
+    # loose first: records that a packer moves meanwhile are then in the packed files, or in both
     loose = {key: last for key in wanted if (last := _last_loose(_folder(store, key)))}
     packed = _packed(store, wanted)
     found = {}
@@ -115,7 +115,7 @@ def read_records(store: Store, keys: Iterable[str]) -> dict[str, Record]:
 
 
 def _last_loose(folder: Path) -> tuple[str, bytes] | None:
-    """Return name and text of the last loose file of an action; None where it has none."""
+    """Return name and text of the last loose file of an action; None if it has none."""
     try:
         names = os.listdir(folder)
     except FileNotFoundError:
@@ -124,20 +124,20 @@ def _last_loose(folder: Path) -> tuple[str, bytes] | None:
         try:
             return name, (folder / name).read_bytes()
         except FileNotFoundError:
-            continue  # packed since it was listed
+            continue  # packed after it was listed
     return None
 
 
 def _packed(store: Store, keys: list[str]) -> dict[str, tuple[str, bytes]]:
     if not (store.root / "lineage" / "packed").is_dir():
-        return {}  # most stores: and every job that only writes is spared pyarrow
+        return {}  # most stores; jobs that only write then need not import pyarrow
     from clipaudit.store.record_tables import packed_texts
 
     return packed_texts(store, keys)
 
 
 def is_record_name(name: str) -> bool:
-    """Return whether a file of an action's folder is a record, not one that is being written."""
+    """Return whether a file in an action's folder is a finished record."""
     return name.endswith(".json") and not name.startswith(".")
 
 
@@ -146,8 +146,8 @@ def _parse(path: Path, text: bytes) -> Record:
         return Record.from_json(json.loads(text))
     except (KeyError, TypeError, ValueError) as error:
         raise StoreError(
-            f"{path}: not a lineage record ({error!r}). Remove it: its action is recorded again "
-            "when it is next computed."
+            f"{path}: not a lineage record ({error!r}). Remove it: its action is recorded when it "
+            "is next computed."
         ) from error
 
 

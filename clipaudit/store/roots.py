@@ -1,8 +1,8 @@
-"""Roots: the results folders whose pointers name objects of a store.
+"""Roots: results folders whose pointers name objects of a store.
 
     store/roots/<hash of the path>.json   one results folder, by absolute path
 
-Each step registers its folder, so that nothing that a run of anybody still names is collected.
+Each step registers its folder, so that no object that any user's run still names is collected.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ def register(store: Store, results: Path) -> None:
 
 
 def roots(store: Store) -> list[Path]:
-    """Return the results folders of this store that were registered, there or not, sorted."""
+    """Return the registered results folders of this store, sorted; they may not exist."""
     files = _folder(store).glob("*.json")
     return sorted(Path(json.loads(file.read_text())["results"]) for file in files)
 

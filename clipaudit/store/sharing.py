@@ -1,10 +1,9 @@
-"""A group's store: what others have computed is taken from it, and given to it where that is asked.
+"""A group's store: take results that others have computed, and give ours if requested.
 
-The own store stays the one that everything is read from. To take an action is to make its objects
-symbolic links to those of the group's store, each hashed before it is used, and to copy the small
-files that say what gave it: so `why`, `verify` and `gc` know of no second store, and nothing is
-ever changed in the group's. Who wrote an action there is asked of the file system, which knows it
-better than the file.
+Everything is read from the user's own store. Taking an action makes its objects symbolic links to
+the group's store, each hashed before use, and copies its small record files. So `why`, `verify` and
+`gc` need no second store, and the group's is never changed. The writer of an action there is the
+file's owner in the file system, which is more reliable than the file's content.
 """
 
 import logging
@@ -28,19 +27,19 @@ logger = logging.getLogger(__name__)
 
 
 class GroupStore:
-    """A store that is read, and written to only by `give`."""
+    """A store for reading, which only `give` writes to."""
 
     def __init__(
         self, path: Path, *, write: bool = False, trusted_writers: Collection[str] | None = None
     ) -> None:
-        """Open the store at `path`; `trusted_writers` None trusts all that may write there.
+        """Open the store at `path`; `trusted_writers` None trusts all users who can write there.
 
-        StoreError where there is no such folder: to compute without it could cost GPU weeks.
+        Raise StoreError if the folder is missing: computing without it could cost GPU weeks.
         """
         if not path.is_dir():
             raise StoreError(
-                f"shared_store.path: {path}: no such folder. Mount its disk, make it, or take the "
-                "section shared_store out of the settings."
+                f"shared_store.path: {path}: no such folder. Mount its disk, create it, or remove "
+                "the section shared_store from the settings."
             )
         self.store = Store(path)
         self.write = write
@@ -48,7 +47,7 @@ class GroupStore:
 
     @classmethod
     def of_settings(cls, settings: Json | None) -> "GroupStore | None":
-        """Return the store of the section `shared_store`; None where there is none."""
+        """Return the store of the section `shared_store`; None if there is none."""
         if settings is None:
             return None
         return cls(
@@ -58,16 +57,16 @@ class GroupStore:
         )
 
     def offer(self, key: str) -> dict[str, ActionOutput] | None:
-        """Return what the action of `key` gave, as a trusted writer says; None where there is none.
+        """Return the outputs of the action `key` by a trusted writer; None if there is none.
 
-        Of the objects only the size is looked at.
+        Only the size of the objects is checked.
         """
         writer = self._writer(key)
         if writer is None:
             return None
         if self._trusted is not None and writer not in self._trusted:
             logger.info(
-                "not taken from %s: action %s is %s's, who is not among shared_store."
+                "not taken from %s: action %s belongs to %s, who is not in shared_store."
                 "trusted_writers", self.store.root, key, writer,
             )  # fmt: skip
             return None
@@ -75,7 +74,7 @@ class GroupStore:
         return outputs if all(map(self._lies_whole, (outputs or {}).values())) else None
 
     def _lies_whole(self, output: ActionOutput) -> bool:
-        """Say whether an object is there and has its size; who takes it hashes it."""
+        """Return whether an object exists with the right size; `take` hashes it."""
         path, expected = self.store.path(output.pointer.digest), output.pointer.bytes
         size = path.stat().st_size if path.exists() else None
         if size != expected:
@@ -84,9 +83,9 @@ class GroupStore:
         return size == expected
 
     def take(self, own: Store, key: str) -> dict[str, ActionOutput] | None:
-        """Make what the action of `key` gave part of the `own` store; None where it is to compute.
+        """Add the outputs of the action `key` to the `own` store; None if it must be computed.
 
-        An object that is missing or altered is a warning, and nothing is taken.
+        For a missing or altered object, warn and take nothing.
         """
         outputs = self.offer(key)
         if outputs is None:
@@ -109,9 +108,9 @@ class GroupStore:
         return outputs
 
     def give(self, own: Store, key: str, results: Path) -> None:
-        """Put what the action of `key` gave there, if it is not; where that fails, warn.
+        """Copy the outputs of the action `key` there, if they are missing; warn if that fails.
 
-        The folder `results` becomes a root of that store: its gc keeps what was given.
+        The folder `results` becomes a root of that store, so its gc keeps these outputs.
         """
         try:
             with group_rights(self.store.root):
@@ -120,8 +119,8 @@ class GroupStore:
                 register(self.store, results)
         except OSError as error:
             logger.warning(
-                "%s: %s: what was computed stays in %s alone. Ask for space or the right to write "
-                "there, or set shared_store.write to false.",
+                "%s: %s: results stay only in %s. Ask for space or write permission there, or set "
+                "shared_store.write to false.",
                 error.filename or self.store.root, error.strerror, own.root,
             )  # fmt: skip
 
@@ -137,7 +136,7 @@ class GroupStore:
         ActionCache(self.store).record(key, outputs)
 
     def _link(self, own: Store, digest: str) -> bool:
-        """Make a missing object of the own store a link; say whether it was made."""
+        """Link an object that the own store lacks; return whether a link was made."""
         path = own.path(digest)
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.is_symlink() and not path.exists():  # the group's store has moved
@@ -156,14 +155,14 @@ class GroupStore:
                 write_code(target, record.ingredients.code, code)
 
     def _writer(self, key: str) -> str | None:
-        """Return who wrote the action of `key`, as the file system says; None if nobody did."""
+        """Return the owner of an action's file in the file system; None if it is missing."""
         with suppress(FileNotFoundError):
             return user_name(ActionCache(self.store).file(key).stat().st_uid)
         return None
 
 
 def user_name(uid: int) -> str:
-    """Return the name of a user of this machine, or the number where it has none.
+    """Return the name of a user of this machine, or the number if it has no name.
 
     >>> user_name(0), user_name(4_000_000_000)
     ('root', '4000000000')
@@ -176,9 +175,9 @@ def user_name(uid: int) -> str:
 
 @contextmanager
 def group_rights(root: Path) -> Iterator[None]:
-    """Let the group write into folders that are made meanwhile, where it may into `root` itself.
+    """Let the group write into folders made in this block, if it may write into `root`.
 
-    A store is a group's if its folder is: `chgrp lab store; chmod g+ws store`, as git does it.
+    A store belongs to a group if its folder does: `chgrp lab store; chmod g+ws store`, as in git.
     """
     before = os.umask(0o077)
     shared = root.is_dir() and root.stat().st_mode & stat.S_IWGRP

@@ -1,10 +1,10 @@
-"""The content-addressed store: objects, and the small pointers that name them.
+"""The content-addressed store: objects, and small pointers that name them.
 
     store/objects/ab/cdef...   an object: read-only, written whole, named by its SHA-256
-    store/seen/<machine>/...   which objects this machine wrote or has hashed, and when they
-                               were last modified then: a change since is noticed on reading
-    store/unfinished/          temporary files; a kill leaves them here and nowhere else
-    store/condemned/<run>/     what a `clipaudit gc` at work is about to remove: see
+    store/seen/<machine>/...   objects that this machine wrote or hashed, with their
+                               modification times: later changes are noticed on reading
+    store/unfinished/          temporary files; a kill leaves them only here
+    store/condemned/<run>/     what a running `clipaudit gc` is about to remove: see
                                clipaudit.lineage.keeping.collection
 
 A pointer is a JSON file of results/ with the digest, rows, bytes and schema name of an object,
@@ -27,14 +27,14 @@ from clipaudit.store.outputs import replaced
 
 Damage = Literal["missing", "wrong size", "corrupt", "unreadable"]
 
-CHUNK_BYTES = 1 << 20  # bytes hashed at once
-LEFT_OUT = "left_out"  # schema name of a reason that stands in place of a result
-_REASON = b"clipaudit left this out: "  # such an object begins with it
+CHUNK_BYTES = 1 << 20  # bytes hashed at a time
+LEFT_OUT = "left_out"  # schema name of a reason stored in place of a result
+_REASON = b"clipaudit left this out: "  # prefix of such an object
 
 
 @dataclass(frozen=True, order=True)
 class Pointer:
-    """What names an object: its SHA-256 in hex, rows (0 where none), bytes and schema name."""
+    """The name of an object: its SHA-256 in hex, rows (0 if none), bytes and schema name."""
 
     digest: str
     rows: int
@@ -43,7 +43,7 @@ class Pointer:
 
     @property
     def is_left_out(self) -> bool:
-        """Whether the object is no result, but a sentence that says why there is none."""
+        """Whether the object is not a result, but the reason why there is none."""
         return self.schema == LEFT_OUT
 
     def to_json(self) -> str:
@@ -52,7 +52,7 @@ class Pointer:
 
     @classmethod
     def read(cls, path: Path) -> "Pointer":
-        """Read a pointer file; raise StoreError when there is none or it is not one."""
+        """Read a pointer file; raise StoreError if it is missing or not a pointer."""
         try:
             return cls(**json.loads(path.read_text()))
         except FileNotFoundError as error:
@@ -63,62 +63,62 @@ class Pointer:
             message = f"{path}: not a pointer ({error}). Remove it and run its rule again."
             raise StoreError(message) from error
         except OSError as error:
-            message = f"{path}: cannot be read ({error.strerror}). Give this user the right to."
+            message = f"{path}: cannot be read ({error.strerror}). Give this user read permission."
             raise StoreError(message) from error
 
 
 @dataclass(frozen=True)
 class Flaw:
-    """What is wrong with an object: the kind, and a sentence's end for people."""
+    """A fault of an object: its kind, and a text for messages."""
 
     damage: Damage
     what: str
 
 
 class Store:
-    """The objects below one folder. Safe for any number of writers and readers at once."""
+    """The objects below one folder, safe for any number of concurrent writers and readers."""
 
     def __init__(self, root: Path) -> None:
-        """Open the store at `root`; folders are made when something is written."""
+        """Open the store at `root`; folders are created on the first write."""
         self.root = root
 
     # --- reading -------------------------------------------------------------------------------
 
     def path(self, digest: str) -> Path:
-        """Return where the object of this digest lies, whether it is there or not."""
+        """Return the path of the object with this digest, which may not exist."""
         return self.root / "objects" / digest[:2] / digest[2:]
 
     def checked_path(self, pointer: Pointer) -> Path:
         """Return the object's path after checking size and modification time.
 
-        An object whose time differs from when this machine last hashed it, or that this machine
-        never hashed (a shared store, a copied one), is hashed first. Raise StoreError when it is
-        missing or altered, and TooSmall, with the reason, when the result was left out.
+        An object modified since this machine last hashed it, or never hashed here (a shared or
+        copied store), is hashed first. Raise StoreError if it is missing or altered, and TooSmall
+        with the reason if the result was omitted.
         """
         path = self.path(pointer.digest)
         fault = self.fault(pointer)
         if fault:
             raise StoreError(
                 f"{path}: {fault}. Remove it and run the same command again: "
-                "what cannot be found in the store is computed."
+                "results missing in the store are computed."
             )
         if self.has_reason(pointer.digest):
             raise TooSmall(self.reason(pointer))
         return path
 
     def reason(self, pointer: Pointer) -> str:
-        """Return why the result that a pointer stands for is left out."""
+        """Return the reason why a pointer's result is omitted."""
         return left_out_reason(self.path(pointer.digest)) or ""
 
     def fault(self, pointer: Pointer, *, rehash: bool = False) -> str | None:
-        """Say what is wrong with the object of `pointer`, or None; `rehash` distrusts times."""
+        """Describe the fault of `pointer`'s object, or return None; `rehash` ignores times."""
         flaw = self.flaw(pointer, rehash=rehash)
         return flaw.what if flaw else None
 
     def flaw(self, pointer: Pointer, *, rehash: bool = False) -> Flaw | None:
-        """Return what is wrong with the object of `pointer`, or None; `rehash` distrusts times.
+        """Return the fault of `pointer`'s object, or None; `rehash` ignores times.
 
-        What a collection has put aside for a moment is put back, and counts as there.
+        An object that a collection has moved aside is moved back, and counts as present.
         """
         try:
             return self._flaw(pointer, rehash)
@@ -135,7 +135,7 @@ class Store:
         try:
             status = path.stat()
             if status.st_size != pointer.bytes:
-                what = f"the object has {status.st_size} bytes but its pointer says {pointer.bytes}"
+                what = f"the object has {status.st_size} bytes, its pointer says {pointer.bytes}"
                 return Flaw("wrong size", what)
             if not rehash and self._seen_time(pointer.digest) == status.st_mtime_ns:
                 return None
@@ -144,22 +144,22 @@ class Store:
             raise
         except PermissionError as error:
             return Flaw("unreadable", f"the object cannot be read ({error.strerror})")
-        except OSError as error:  # a bad block of a disk, for one
+        except OSError as error:  # such as a bad disk block
             return Flaw("corrupt", f"the object cannot be read ({error.strerror})")
         if found != pointer.digest:
-            with contextlib.suppress(OSError):  # or steps would go on trusting its time
+            with contextlib.suppress(OSError):  # else steps would still trust its time
                 self._seen_file(pointer.digest).unlink()
-            what = f"the content is {found[:12]}... but the name {pointer.digest[:12]}..."
+            what = f"its content is {found[:12]}... but its name is {pointer.digest[:12]}..."
             return Flaw("corrupt", what)
         self._mark_seen(pointer.digest, status.st_mtime_ns)
         return None
 
     def has(self, digest: str) -> bool:
-        """Return whether an object of this name exists, unchecked."""
+        """Return whether an object of this name exists, without checking it."""
         return self.path(digest).exists()
 
     def has_reason(self, digest: str) -> bool:
-        """Return whether the object of this name is there and says why a result is left out."""
+        """Return whether this object exists and is the reason for an omitted result."""
         with contextlib.suppress(OSError):
             return left_out_reason(self.path(digest)) is not None
         return False
@@ -168,7 +168,7 @@ class Store:
 
     @contextlib.contextmanager
     def temporary(self) -> Iterator[Path]:
-        """Give a path inside the store for a file to be committed; it never outlives the block."""
+        """Give a path in the store for a file to commit; it is removed when the block ends."""
         folder = self.root / "unfinished"
         folder.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=folder)
@@ -180,10 +180,9 @@ class Store:
             path.unlink(missing_ok=True)
 
     def commit(self, path: Path, *, rows: int, schema: str) -> Pointer:
-        """Move a finished file of `temporary` into the store, flushed to disk, and name it.
+        """Move a finished file of `temporary` into the store, flush it, and return its pointer.
 
-        An intact object of the same content stays, as young as one just written; an altered one
-        is replaced.
+        An intact object of the same content stays, with a new time; an altered one is replaced.
         """
         digest = file_sha256(path)
         status = path.stat()
@@ -200,13 +199,13 @@ class Store:
         return pointer
 
     def put(self, write: Callable[[Path], int], *, schema: str) -> Pointer:
-        """Store what `write(path)` writes; it returns the number of rows (0 where none)."""
+        """Store the file that `write(path)` writes; it returns the number of rows (0 if none)."""
         with self.temporary() as path:
             rows = write(path)
             return self.commit(path, rows=rows, schema=schema)
 
     def put_reason(self, reason: TooSmall) -> Pointer:
-        """Store why a result is left out, in place of the result."""
+        """Store the reason why a result is omitted, in place of the result."""
         return self.put_bytes(_REASON + str(reason).encode(), schema=LEFT_OUT)
 
     def put_bytes(self, content: bytes, *, schema: str) -> Pointer:
@@ -215,25 +214,25 @@ class Store:
             path.write_bytes(content)
             return self.commit(path, rows=0, schema=schema)
 
-    # --- beside a collection ---------------------------------------------------------------------
+    # --- during a collection ---------------------------------------------------------------------
 
     def _freshen(self, pointer: Pointer) -> bool:
-        """Make an intact object young, so that no collection takes it; False where it is none.
+        """Give an intact object a new time, so that no collection takes it; False if not intact.
 
-        Also where another user's object cannot be touched: writing it anew does as well.
+        Also False if another user's object cannot be touched: it can be written again.
         """
         path = self.path(pointer.digest)
         if not path.exists() or self.flaw(pointer):
             return False
         try:
-            os.utime(path, follow_symlinks=False)  # of a link to a group's object: the link
+            os.utime(path, follow_symlinks=False)  # touch the link, not a group's object
             self._mark_seen(pointer.digest, path.stat().st_mtime_ns)
-        except (FileNotFoundError, PermissionError):  # collected meanwhile; another user's
+        except (FileNotFoundError, PermissionError):  # collected meanwhile, or another user's
             return False
         return True
 
     def _rescue(self, digest: str) -> bool:
-        """Put back an object that a collection, at work or killed, has put aside; say if it did."""
+        """Move back an object that a collection (running or killed) moved aside; return success."""
         inside = self.path(digest).relative_to(self.root)
         for aside in (self.root / "condemned").glob("*"):
             if put_back(aside / inside, self.root / inside):
@@ -252,7 +251,7 @@ class Store:
             return None
 
     def _mark_seen(self, digest: str, time_ns: int) -> None:
-        with contextlib.suppress(OSError):  # a store for reading only: hashed again next time
+        with contextlib.suppress(OSError):  # a read-only store: hashed again next time
             replace_text(self._seen_file(digest), str(time_ns))
 
 
@@ -273,7 +272,7 @@ def replace_text(path: Path, text: str) -> None:
 
 
 def put_back(aside: Path, path: Path) -> bool:
-    """Move a file to where it lay; what has come to lie there meanwhile stays. False: none to move.
+    """Move a file back to `path` unless a new file is there; False if there is no file to move.
 
     >>> put_back(Path("no such file"), Path("elsewhere"))
     False
@@ -284,7 +283,7 @@ def put_back(aside: Path, path: Path) -> bool:
         pass
     except FileNotFoundError:
         return False
-    except OSError:  # this disk has no hard links
+    except OSError:  # the disk has no hard links
         with contextlib.suppress(FileNotFoundError):
             if not path.exists():
                 os.rename(aside, path)
@@ -294,7 +293,7 @@ def put_back(aside: Path, path: Path) -> bool:
 
 
 def link_object(link: Path, target: Path) -> None:
-    """Make `link` a relative symbolic link to `target`, replacing what was there in one step."""
+    """Make `link` a relative symbolic link to `target`, replacing an old one atomically."""
     link.parent.mkdir(parents=True, exist_ok=True)
     relative = os.path.relpath(target, link.parent)
     spare = link.with_name(f".{link.name}.{os.getpid()}")
@@ -304,7 +303,7 @@ def link_object(link: Path, target: Path) -> None:
 
 
 def flush(path: Path) -> None:
-    """Ask the disk to hold what was written to this file, or the names in this folder."""
+    """Flush a file's content, or a folder's names, to disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -313,7 +312,7 @@ def flush(path: Path) -> None:
 
 
 def left_out_reason(path: Path) -> str | None:
-    """Return why a result is left out, of the object that stands in its place; None of others."""
+    """Return the reason for an omitted result from its object; None for other objects."""
     with path.open("rb") as file:
         if file.read(len(_REASON)) != _REASON:
             return None

@@ -1,1 +1,1 @@
-"""The rules' side of the library: which files and settings each job is given."""
+"""Wiring for the rules: the files and settings that each job gets."""

@@ -1,4 +1,4 @@
-"""Which files belong to a corpus: tars, URLs, lists of samples, pointers by part, manifests."""
+"""Give rules the files of a corpus: tars, URLs, lists of samples, pointers by part, manifests."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -11,18 +11,18 @@ from clipaudit.steps import paths
 from clipaudit.steps.workflow import stop_with
 from clipaudit.wiring.wildcards import Chosen, Paths, Wildcards
 
-FEW_POINTERS = 32  # a list of them is a job of its own, which is worth it for more
+FEW_POINTERS = 32  # a gathered list is a job of its own, worth it only for more pointers
 
 
 class CorpusFiles:
     """The files of the corpora and manifests of some settings.
 
-    Functions of wildcards are what rules name as inputs and params; where their docstrings say "a
-    part", it is that of the wildcards `corpus` and `part`.
+    Rules use the functions of wildcards as inputs and params; in their docstrings "a part" is the
+    one of the wildcards `corpus` and `part`.
     """
 
     def __init__(self, run: Settings, *, cores: int = 1) -> None:
-        """Sort the corpora by what their samples come from; `cores` are those of the run."""
+        """Sort the corpora by the source of their samples; `cores` are those of the run."""
         self.run = run
         self.cores = cores
         kinds = run.corpora.items()
@@ -36,77 +36,76 @@ class CorpusFiles:
         self._numbers: dict[tuple[str, str], list[int]] = {}
 
     def brought(self, *named: str | None) -> Paths:
-        """Return files that the user brings; where data is absent, only those made here."""
+        """Return the user's files; with `without_data`, only those made here."""
         given = [path for path in named if path]
         if not self.run.without_data:
             return given
         return [path for path in given if path.startswith(self._made)]
 
     def result(self, path: str) -> str:
-        """Return a pointer's path from the folder that snakemake runs in."""
+        """Return a pointer's path relative to the folder that snakemake runs in."""
         return f"{self.run.results}/{path}"
 
     # --- parts ----------------------------------------------------------------------------------
 
     def numbers_of_part(self, corpus: str, part: str) -> list[int]:
-        """Return the shard numbers of a part: one list for all jobs, of which there are many."""
+        """Return the shard numbers of a part; the many jobs share one list."""
         key = corpus, part
         if key not in self._numbers:
             self._numbers[key] = self.run.part_shards(corpus, part)
         return self._numbers[key]
 
     def processes(self, wildcards: Wildcards) -> int:
-        """Return the threads of a job of a part: the cores, shared out among the parts."""
+        """Return the threads of a part's job: the cores divided among the parts."""
         if self.cores == 1:
             return 1
         return max(1, self.cores // len(self.run.parts(wildcards.corpus)))
 
     def uneven_processes(self, wildcards: Wildcards) -> int:
-        """Return the threads of a job of a part where one part has far more to do than another.
+        """Return the threads of a part's job if some parts have far more work than others.
 
-        Twice a part's share, so that the last one does not keep one core alone.
+        That is twice a part's share, so that the last one does not run on a single core.
         """
         parts = len(self.run.parts(wildcards.corpus))
         return min(self.cores, max(1, 2 * self.cores // parts))
 
     def shard_numbers(self, wildcards: Wildcards) -> list[int]:
-        """Return the numbers of the shards of a part."""
+        """Return the shard numbers of a part."""
         return self.numbers_of_part(wildcards.corpus, wildcards.part)
 
     def by_part(self, folder: str, corpus: str) -> Paths:
-        """Return the pointers of a folder of a corpus, one a part, in order."""
+        """Return a corpus's pointers in a folder, one per part, in order."""
         return [self.result(f"{folder}/{part}.json") for part in self.run.parts(corpus)]
 
     def by_part_of_each(self, folder: str, corpora: Iterable[str]) -> Paths:
-        """Return the pointers of a folder that has a folder for each of some corpora, in order."""
+        """Return the pointers in a folder with one subfolder for each of some corpora, in order."""
         return [path for name in corpora for path in self.by_part(f"{folder}/{name}", name)]
 
     def all_parts(self, folder: str) -> Chosen:
-        """Return what gives a folder's pointers for all parts of a job's corpus.
+        """Return a function that gives a folder's pointers for all parts of a job's corpus.
 
-        `folder` names wildcards as rules do, and ends in that of the corpus:
-        `embeddings/{encoder}/{corpus}`.
+        `folder` has wildcards as in rules, and ends in the corpus: `embeddings/{encoder}/{corpus}`.
         """
         return lambda wildcards: self.pointers_of(_filled(folder, wildcards))
 
     def pointers_of(self, folder: str) -> Paths:
-        """Return the pointers of a folder whose name ends in its corpus, but for manifests."""
+        """Return the pointers of a folder whose name ends in its corpus, except for manifests."""
         names = folder.split("/")
         return self.by_part(folder, names[1 if names[0] == "manifests" else -1])
 
     def gathered(self, folder: str) -> Paths:
-        """Return a folder's pointers, or the list of many: for rules whose every part reads all."""
+        """Return a folder's pointers, or a list if many, for rules whose every part reads all."""
         pointers = self.pointers_of(folder)
         if len(pointers) <= FEW_POINTERS:
             return pointers
         return [self.result(f"gathered/{folder}.list")]
 
     def gathered_parts(self, folder: str) -> Chosen:
-        """Return what `all_parts` does, or the list of them where they are many."""
+        """Return a function like `all_parts`, but giving a list if there are many pointers."""
         return lambda wildcards: self.gathered(_filled(folder, wildcards))
 
     def of_source(self, folder: str) -> Chosen:
-        """Return what gives the same part, in a folder, of the corpus that a split is of."""
+        """Return a function that gives the same part, in a folder, of a split's source corpus."""
 
         def chosen(wildcards: Wildcards) -> Paths:
             source = self.run.source(wildcards.corpus)
@@ -114,7 +113,7 @@ class CorpusFiles:
 
         return chosen
 
-    # --- what users bring -----------------------------------------------------------------------
+    # --- users' files ---------------------------------------------------------------------------
 
     def _part_shards(self, wildcards: Wildcards) -> Paths:
         shards = self.run.shards(wildcards.corpus)
@@ -127,23 +126,23 @@ class CorpusFiles:
             stop_with(error)
 
     def listed_files(self, wildcards: Wildcards) -> Paths:
-        """Return the files that list the samples of a part without pictures."""
+        """Return the files that list the samples of a part without images."""
         return self.brought(*self._part_shards(wildcards))
 
     def listed_columns(self, wildcards: Wildcards) -> dict[str, object]:
-        """Return which columns of those files say what."""
+        """Return what the columns of those files hold."""
         listed = self.run.corpora[wildcards.corpus].metadata
         assert listed is not None, "only corpora that are listed have columns"
         return listed.model_dump(exclude={"files"})
 
     def indexed_tars(self, wildcards: Wildcards) -> Paths:
-        """Return the tar files of a part that is indexed; of a remote one none."""
+        """Return the tar files of a part for indexing; none for a remote part."""
         if self.run.is_remote(wildcards.corpus):
             return []
         return self.brought(*self._part_shards(wildcards))
 
     def indexed_urls(self, wildcards: Wildcards) -> list[str]:
-        """Return the URLs of a remote part; all other rules read what its index lists."""
+        """Return the URLs of a remote part; all other rules read its index."""
         return self._part_shards(wildcards) if self.run.is_remote(wildcards.corpus) else []
 
     def part_tars(self, wildcards: Wildcards) -> Paths:
@@ -155,7 +154,7 @@ class CorpusFiles:
         return self.brought(*self._part_shards(wildcards))
 
     def part_truths(self, wildcards: Wildcards) -> Paths:
-        """Return the truth tables of the shards of a part of a made corpus."""
+        """Return the truth tables of the shards of a part of a synthetic corpus."""
         return [str(Path(tar).with_suffix(".truth.parquet")) for tar in self.part_tars(wildcards)]
 
     def tars(self, corpora: Iterable[str]) -> Paths:
@@ -192,7 +191,7 @@ class CorpusFiles:
         return self.brought(self.run.label_sets[to.to].classes, lines)
 
     def labels(self, wildcards: Wildcards) -> dict[str, object] | None:
-        """Return which labels a job's corpus may have, and its label map; None without labels."""
+        """Return the labels that a job's corpus may have and its label map; None without labels."""
         corpus = self.run.corpora[wildcards.corpus]
         if corpus.labels is None:
             return None
@@ -224,12 +223,12 @@ class CorpusFiles:
     # --- blurred corpora ------------------------------------------------------------------------
 
     def unblurred_tar(self, wildcards: Wildcards) -> Paths:
-        """Return the shard that a shard of a blurred corpus is made of."""
+        """Return the source shard of a blurred corpus's shard."""
         shards = self.run.shards(self.blurred[wildcards.corpus].of)
         return self.brought(shards[int(wildcards.shard)])
 
     def face_detector(self, wildcards: Wildcards) -> Paths:
-        """Return the file of the detector that finds faces; shards that state them need none."""
+        """Return the face detector's file; none if the shards state the faces."""
         return self.brought(self.blurred[wildcards.corpus].detector)
 
     # --- manifests ------------------------------------------------------------------------------
@@ -261,5 +260,5 @@ class CorpusFiles:
 
 
 def _filled(folder: str, wildcards: Wildcards) -> str:
-    """Return a folder with the wildcards that it names filled in."""
+    """Return a folder with its wildcards filled in."""
     return re.sub(r"\{(\w+)\}", lambda named: getattr(wildcards, named[1]), folder)

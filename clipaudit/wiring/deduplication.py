@@ -1,4 +1,4 @@
-"""Which files and settings belong to the deduplication of a corpus."""
+"""Give rules the files and settings of the deduplication of a corpus."""
 
 from collections.abc import Callable
 
@@ -12,29 +12,29 @@ class DeduplicationFiles:
     """The clusters and duplicates of the corpora that some settings deduplicate."""
 
     def __init__(self, corpora: CorpusFiles) -> None:
-        """Keep the settings at hand."""
+        """Take the settings from the corpora."""
         self.corpora = corpora
         self.asked = corpora.run.deduplications()
 
     def setting(self, name: str) -> Callable[[Wildcards], object]:
-        """Return what gives a corpus's setting of this name: a field of `Deduplication`."""
+        """Return a function that gives a corpus's setting of this name in `Deduplication`."""
         assert name in Deduplication.model_fields, f"no field of Deduplication: {name}"
         return lambda wildcards: getattr(self._settings(wildcards), name)
 
     def clusters(self, wildcards: Wildcards) -> int:
-        """Return how many clusters there are, or at most where they follow the data."""
+        """Return the number of clusters, or the most if it follows the data."""
         return self._settings(wildcards).most_clusters
 
     def follow(self, wildcards: Wildcards) -> bool:
-        """Return whether the number of clusters follows that of samples."""
+        """Return whether the number of clusters follows the number of samples."""
         return self._settings(wildcards).clusters is None
 
     def floor(self, wildcards: Wildcards) -> float | None:
-        """Return the similarity below which nobody asks how similar samples are, if there is."""
+        """Return the lowest similarity of interest, if there is one."""
         return self._settings(wildcards).floor()
 
     def group(self, wildcards: Wildcards) -> list[int]:
-        """Return a group's number, and how many groups there are."""
+        """Return a group's number, and the number of groups."""
         return [int(wildcards.group), len(self._groups(wildcards))]
 
     def duplicates(self, wildcards: Wildcards) -> Paths:

@@ -1,4 +1,4 @@
-"""Which files and settings belong to a model: its weights, its vocabulary, what it is tested on."""
+"""Give rules the files and settings of a model: its weights, vocabulary and test sets."""
 
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -16,20 +16,24 @@ from clipaudit.wiring.plugins import (
 )
 from clipaudit.wiring.wildcards import Chosen, Paths, Wildcards, one_of
 
-# what pictures go through on their way through a CLIP model: versions enter a step's key
-PLUGIN_LIBRARIES = ["torch", "torchvision", "pillow"]  # and through a plug-in, beside its own
+# libraries that process images for a CLIP model: their versions enter a step's key
+PLUGIN_LIBRARIES = [
+    "torch",
+    "torchvision",
+    "pillow",
+]  # the same for a plug-in, besides its own libraries
 CLIP_LIBRARIES = ["torch", "torchvision", "open_clip_torch", "pillow"]
 
 
 class ModelFiles:
     """The files of the models, test sets and given embeddings of some settings.
 
-    Functions of wildcards are what rules name as inputs and params; "an encoder" there is that of
-    the wildcard `encoder`, a training's names are `recipe` and `manifest`.
+    Rules use the functions of wildcards as inputs and params; in these "an encoder" is the one of
+    the wildcard `encoder`, and `recipe` and `manifest` name a training run.
     """
 
     def __init__(self, corpora: CorpusFiles) -> None:
-        """Keep the settings at hand."""
+        """Take the settings from the corpora."""
         self.corpora = corpora
         self.run = corpora.run
         self.given = self.run.given_embeddings()
@@ -37,7 +41,7 @@ class ModelFiles:
         for encoder in self.run.encoders.values():
             if encoder.model is not None and encoder.epoch is not None:
                 self._asked.setdefault(encoder.model, set()).add(encoder.epoch)
-        self._plugin_param = cache(plugin_param)  # jobs ask some thousand times
+        self._plugin_param = cache(plugin_param)  # jobs call it some thousand times
 
     # --- encoders -------------------------------------------------------------------------------
 
@@ -46,7 +50,7 @@ class ModelFiles:
         return self.weights_of(wildcards.encoder)
 
     def weights_of(self, name: str) -> Paths:
-        """Return the files that an encoder's weights come from; a tag of open_clip's names none."""
+        """Return the files that an encoder's weights come from; none for an open_clip tag."""
         encoder = self.run.encoders[name]
         if encoder.model:
             return [self.trained(encoder.model, encoder.epoch)]
@@ -58,28 +62,28 @@ class ModelFiles:
         return [given] if given and Path(given).is_file() else []
 
     def vocabulary(self, wildcards: Wildcards) -> Paths:
-        """Return the BPE file of an encoder, if its architecture brings its own."""
+        """Return the BPE file of an encoder, if its architecture has its own."""
         return self.vocabulary_of(self.architecture_of(wildcards.encoder))
 
     def vocabulary_of(self, architecture: str | None) -> Paths:
-        """Return the BPE file of an architecture, if it brings its own; of none, nothing."""
+        """Return the BPE file of an architecture, if it has its own; nothing for None."""
         if architecture is None:
             return []
         return self.corpora.brought(self.run.architectures[architecture].vocabulary)
 
     def architecture_of(self, name: str) -> str | None:
-        """Return the name of an encoder's architecture; None where its own folder says it."""
+        """Return the name of an encoder's architecture; None if its own folder has it."""
         encoder = self.run.encoders[name]
         if encoder.model:
             return self.run.recipes[encoder.model.partition("/")[0]].architecture
         return encoder.architecture
 
     def encoder(self, wildcards: Wildcards) -> dict[str, object]:
-        """Return what decides what an encoder computes."""
+        """Return what determines an encoder's results."""
         return self.settings_of(wildcards.encoder)
 
     def settings_of(self, name: str) -> dict[str, object]:
-        """Return what decides what an encoder computes."""
+        """Return what determines an encoder's results."""
         used, encoder = self.architecture_of(name), self.run.encoders[name]
         return {
             "encoder": encoder.model_dump(mode="json"),
@@ -88,7 +92,7 @@ class ModelFiles:
         }
 
     def libraries(self, *others: str) -> Chosen:
-        """Return what gives the libraries that an encoder's numbers depend on, and `others`."""
+        """Return a function that gives the libraries that affect an encoder, and `others`."""
 
         def chosen(wildcards: Wildcards) -> list[str]:
             plugin = self.run.encoders[wildcards.encoder].plugin
@@ -103,7 +107,7 @@ class ModelFiles:
         return self.run.architectures[architecture].model_dump(mode="json")
 
     def batch_size(self, wildcards: Wildcards) -> int:
-        """Return how many images go through an encoder at once."""
+        """Return the number of images in an encoder's batch."""
         return self.run.encoders[wildcards.encoder].batch_size
 
     # --- trainings ------------------------------------------------------------------------------
@@ -116,16 +120,16 @@ class ModelFiles:
         return self.corpora.result(paths.checkpoint(recipe, manifest, epoch))
 
     def kept_epochs(self, wildcards: Wildcards) -> list[int]:
-        """Return after how many epochs of a training its checkpoint is kept, ascending.
+        """Return the epochs after which a training run's checkpoint is kept, ascending.
 
-        Those that an encoder names, but for the last: that is the model.
+        These are the epochs that encoders name, except the last one, which is the model.
         """
         model = f"{wildcards.recipe}/{wildcards.manifest}"
         last = self.run.recipes[wildcards.recipe].epochs
         return sorted(self._asked.get(model, set()) - {last})
 
     def asked_epochs(self) -> list[str]:
-        """Return after how many epochs some training's checkpoint is asked for."""
+        """Return the epochs after which any training run's checkpoint is needed."""
         return sorted({str(epoch) for asked in self._asked.values() for epoch in asked})
 
     def start(self, wildcards: Wildcards) -> Paths:
@@ -138,13 +142,13 @@ class ModelFiles:
         return self.definition(self.run.recipes[wildcards.recipe].architecture)
 
     def recipe_vocabulary(self, wildcards: Wildcards) -> Paths:
-        """Return the BPE file of the architecture that a recipe trains, if it brings its own."""
+        """Return the BPE file of the architecture that a recipe trains, if it has its own."""
         return self.vocabulary_of(self.run.recipes[wildcards.recipe].architecture)
 
     # --- test sets ------------------------------------------------------------------------------
 
     def test_set_inputs(self, test_sets: Sequence[str]) -> dict[str, Paths]:
-        """Return what evaluating on some test sets reads, besides the model."""
+        """Return the inputs for evaluating on some test sets, besides the model."""
         classes = [self.run.label_sets[name].classes for name in self.label_sets(test_sets)]
         return {
             "tars": self.corpora.tars(test_sets),
@@ -174,12 +178,12 @@ class ModelFiles:
     # --- given embeddings -----------------------------------------------------------------------
 
     def given_encoders(self) -> str:
-        """Return a constraint: encoders before a corpus whose embeddings by them are given."""
+        """Return the wildcard constraint for encoders whose embeddings of the corpus are given."""
         pairs = [rf"{one_of([encoder])}(?=/{one_of([corpus])}/)" for encoder, corpus in self.given]
         return "|".join(pairs) or one_of([])
 
     def own_encoders(self) -> str:
-        """Return a constraint: encoders before a corpus that we embed by them."""
+        """Return the wildcard constraint for encoders that embed the corpus here."""
         return rf"(?!{self.given_encoders()})(?:{one_of(self.run.encoders)})"
 
     def given_arrays(self, wildcards: Wildcards) -> Paths:
@@ -191,15 +195,15 @@ class ModelFiles:
         return self._given_files(wildcards, lambda given: given.metadata_files)
 
     def given_join(self, wildcards: Wildcards) -> dict[str, object]:
-        """Return how rows of given embeddings find their samples."""
+        """Return how rows of given embeddings are matched to samples."""
         return self._given(wildcards).model_dump(include={"array", "column", "join_on", "may_lack"})
 
     def checked_tars(self, wildcards: Wildcards) -> Paths:
-        """Return the tars of a part whose given embeddings are checked; without images none."""
+        """Return the tars for checking a part's given embeddings; none without images."""
         return self.corpora.part_tars(wildcards) if self._is_checked(wildcards) else []
 
     def checked_weights(self, wildcards: Wildcards) -> Paths:
-        """Return the weights that given embeddings are checked by, if they are files."""
+        """Return the weights for checking given embeddings, if they are files."""
         return self.weights(wildcards) if self._is_checked(wildcards) else []
 
     def checked_vocabulary(self, wildcards: Wildcards) -> Paths:
@@ -207,7 +211,7 @@ class ModelFiles:
         return self.vocabulary(wildcards) if self._is_checked(wildcards) else []
 
     def checking_encoder(self, wildcards: Wildcards) -> dict[str, object] | None:
-        """Return what decides what the encoder computes; None where nothing can be checked."""
+        """Return what determines the encoder's results; None if nothing can be checked."""
         return self.encoder(wildcards) if self._is_checked(wildcards) else None
 
     def _is_checked(self, wildcards: Wildcards) -> bool:
@@ -219,7 +223,7 @@ class ModelFiles:
     def _given_files(
         self, wildcards: Wildcards, files: Callable[[GivenEmbeddings], list[str]]
     ) -> Paths:
-        """Return those of some files that a part reads: all, unless rows tell."""
+        """Return the files that a part reads: all, unless rows are joined by number."""
         given = self._given(wildcards)
         every = files(given)
         if given.join_on == "row":

@@ -1,4 +1,4 @@
-"""What plug-ins add to a rule: their identity as a param, the files of their options, libraries."""
+"""Give rules what plug-ins add: their identity as a param, files of their options, libraries."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -10,17 +10,17 @@ from clipaudit.wiring.wildcards import Paths
 
 
 def plugin_param(kind: Kind, name: str | None) -> dict[str, dict[str, str]]:
-    """Return the param `plugin` of a rule, which enters keys; nothing where no plug-in is named."""
+    """Return the param `plugin` of a rule, which enters keys; nothing without a plug-in."""
     return {} if name is None else {"plugin": asdict(planned(kind, name))}
 
 
 def plugin_libraries(kind: Kind, name: str, *others: str) -> list[str]:
-    """Return the libraries that a plug-in's numbers depend on, with `others`, each once."""
+    """Return the libraries that affect a plug-in's results, with `others`, each once."""
     return sorted({*libraries_of(kind, name), *others})
 
 
 def files_of_options(options: Mapping[str, object]) -> Paths:
-    """Return the files that a plug-in's options name, and those of the folders that they name."""
+    """Return the files that a plug-in's options name, and files in the folders they name."""
     named = [Path(value) for value in options.values() if isinstance(value, str)]
     return [
         file
@@ -31,9 +31,9 @@ def files_of_options(options: Mapping[str, object]) -> Paths:
 
 
 def files_within(folder: str) -> Paths:
-    """Return the files of a folder, sorted; folders in it are none, and without it there are none.
+    """Return the files of a folder, sorted, without subfolders; none if it is missing.
 
-    The step that loads the folder says that it is missing.
+    The step that loads the folder reports that it is missing.
     """
     if not Path(folder).is_dir():
         return []

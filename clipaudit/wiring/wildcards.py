@@ -1,4 +1,4 @@
-"""The wildcards of a job, and what they may match."""
+"""Types and constraints of a job's wildcards."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -9,19 +9,19 @@ from pydantic import BaseModel
 
 @runtime_checkable
 class Wildcards(Protocol):
-    """What Snakemake hands to functions of inputs and params: the wildcards' values, by name."""
+    """What Snakemake passes to functions of inputs and params: the wildcards' values, by name."""
 
     def __getattribute__(self, name: str, /) -> str:
         """Return the value of a wildcard."""
 
 
 Paths = list[str]
-Chosen = Callable[[Wildcards], Paths]  # what gives a job's files
+Chosen = Callable[[Wildcards], Paths]  # gives a job's files
 Setting = Callable[[Wildcards], object]
 
 
 def setting_of(section: Mapping[str, BaseModel], wildcard: str, field: str = "") -> Setting:
-    """Return what gives the entry of a section that a job's wildcard names, or a field of it."""
+    """Return a function that gives the section's entry that a wildcard names, or a field of it."""
 
     def chosen(wildcards: Wildcards) -> object:
         entry = section[getattr(wildcards, wildcard)]
@@ -31,7 +31,7 @@ def setting_of(section: Mapping[str, BaseModel], wildcard: str, field: str = "")
 
 
 def one_of(names: Iterable[str]) -> str:
-    """Return the constraint of a wildcard: exactly one of these names; of none, nothing matches.
+    """Return the wildcard constraint that matches exactly these names; without names, nothing.
 
     >>> one_of(["a", "b.c"]), one_of([])
     ('a|b\\\\.c', '(?!)')

@@ -133,7 +133,7 @@ def test_a_field_without_texts_is_refused(data):
         (["web/{00000..00002}.tar"], "1 of 3 shards are missing, first .*00002"),
     ],
 )
-def test_what_is_no_data_is_told(data, arguments, message):
+def test_files_without_data_are_reported(data, arguments, message):
     with pytest.raises(InputError, match=message):
         settings(data, arguments)
 
@@ -182,6 +182,6 @@ def test_folders_of_models_are_told_by_what_is_in_them(data):
         encoder_sections(str(data / "none"))
 
 
-def test_what_is_no_encoder_is_told_with_what_may_be_named():
+def test_what_is_not_an_encoder_is_reported_with_what_may_be_named():
     with pytest.raises(InputError, match=r"--encoder clip: neither a folder, .*Give one of these"):
         encoder_sections("clip")

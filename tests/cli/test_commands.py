@@ -31,7 +31,7 @@ def run(*arguments):
         (["verify", "--results", "gone"], "Directory 'gone' does not exist. Go to the folder"),
         (
             ["why", "x", "--store", "gone"],
-            "or name the folder by --store. `clipaudit run SETTINGS`",
+            "or give the folder with --store. `clipaudit run SETTINGS`",
         ),
         (["sql", "--format", "xml", "select 1"], "'xml' is not one of 'table', 'csv', 'json'"),
         (["plot"], "No such command 'plot'"),

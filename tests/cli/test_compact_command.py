@@ -28,7 +28,7 @@ def test_compact_tells_what_it_packed(store):
 
     assert answer.exit_code == 0
     assert answer.stdout.startswith("2 loose records of 2,")
-    assert "packed into 1 file of now " in answer.stdout
+    assert "packed into 1 file, now " in answer.stdout
     assert answer.stderr == ""
 
 
@@ -40,7 +40,7 @@ def test_compact_again_has_nothing_to_do(store):
     assert answer.stdout == "no loose records\n"
 
 
-def test_compact_tells_of_files_that_are_no_records(store):
+def test_compact_reports_files_that_are_not_records(store):
     (path, _) = (store.root / "lineage").rglob("*.json")
     path.write_text("")
 
@@ -58,7 +58,7 @@ def test_compact_gives_way_to_another_packer(store):
         answer = run("--store", store.root)
 
     assert answer.exit_code == 1
-    assert "packing.lock: another process packs the records of this store" in answer.stderr
+    assert "packing.lock: another process is packing this store's records" in answer.stderr
     assert "Traceback" not in answer.output
 
 

@@ -91,7 +91,7 @@ def test_causes_above_the_cap_are_counted(runs):
     assert "s24: 1 -> 2" in call(a, b, "--all").stdout
 
 
-def test_tables_and_rows_and_columns_of_one_run_are_told(runs):
+def test_tables_and_rows_and_columns_of_one_run_are_reported(runs):
     a, b = runs
     a.act("tables/t.json", gives=[{"name": "a", "old": 1}, {"name": "b", "old": 1}])
     b.act("tables/t.json", code="2", gives=[{"name": "b", "new": 1}, {"name": "c", "new": 1}])
@@ -105,7 +105,7 @@ def test_tables_and_rows_and_columns_of_one_run_are_told(runs):
         assert line in text
 
 
-def test_a_step_that_was_not_reproduced_is_told_loudly(runs):
+def test_a_step_that_was_not_reproduced_is_reported_loudly(runs):
     a, b = runs
     a.act("tables/t.json", gives=[{"name": "a", "value": 1}])
     b.act("tables/t.json", gives=[{"name": "a", "value": 2}])
@@ -141,7 +141,7 @@ def test_one_table_can_be_asked_for(runs):
     ("arguments", "message"),
     [
         (["--table", "similarty_gap_check"], "Did you mean similarity_gap_check?"),
-        (["--table", "=x"], "No run has a table '=x'. There are: similarity_gap_check."),
+        (["--table", "=x"], "No run has a table '=x'. Known names: similarity_gap_check."),
     ],
 )
 def test_an_unknown_table_is_answered_by_the_nearest(runs, arguments, message):
@@ -163,7 +163,7 @@ def test_an_unknown_run_is_answered_by_the_nearest_pin(runs):
     answer = call(a, b)
 
     assert answer.exit_code == 1
-    assert "no results folder lies here" in answer.stderr
+    assert "it is not a results folder" in answer.stderr
 
 
 def test_attribution_names_what_moves_a_cell_and_what_is_left_over(runs):
@@ -174,11 +174,11 @@ def test_attribution_names_what_moves_a_cell_and_what_is_left_over(runs):
     text = call(a, b, "--attribute").stdout
 
     below, _, above = text.partition("    below  1 -> 0  (-1)\n")[2].partition("    above  ")
-    assert below == "      0  with view neighbors of B alone\n"
+    assert below == "      0  with only view neighbors from B\n"
     assert above.splitlines()[:3] == [
         "0 -> 1  (+1)",
-        "      as in A with any one of 2 things of B alone",
-        "      +1  left over: comes of several together",
+        "      as in A with any one of 2 things from B",
+        "      +1  left over: from several changes together",
     ]
 
 
@@ -189,10 +189,10 @@ def test_all_prints_what_moves_nothing_too(runs):
 
     text = call(a, b, "--attribute", "--all").stdout
 
-    assert "      1  with view kept_neighbors of B alone" in text
+    assert "      1  with only view kept_neighbors from B" in text
 
 
-def test_what_could_not_be_attributed_is_told(runs):
+def test_what_could_not_be_attributed_is_reported(runs):
     a, b = runs
     changed(a, b)
 

@@ -20,19 +20,19 @@ def test_outside_a_project_the_page_ends_without_a_problem(doctor):
 
     assert answer.exit_code == 0, answer.output
     assert answer.output.startswith("clipaudit ")
-    assert "results: not there" in answer.output
+    assert "results: missing" in answer.output
     assert answer.output.endswith("No problem found.\n")
     assert max(map(len, answer.output.splitlines())) <= 100
 
 
-def test_a_problem_is_told_last_and_exits_with_1(doctor, tmp_path):
+def test_a_problem_is_reported_last_and_exits_with_1(doctor, tmp_path):
     (tmp_path / "my.yaml").write_text("corpora: 3\n")
 
     answer = doctor()
 
     assert answer.exit_code == 1
-    assert "settings       my.yaml: wrong, see below\n" in answer.stdout
-    assert "Problems: 1\n  my.yaml: the settings are wrong:" in answer.stdout
+    assert "settings       my.yaml: invalid, see below\n" in answer.stdout
+    assert "Problems: 1\n  my.yaml: the settings are invalid:" in answer.stdout
     assert answer.stderr == "Error: 1 problem found: see above.\n"
 
 
@@ -49,4 +49,4 @@ def test_gpus_that_the_installation_cannot_use_say_so(tmp_path):
 
     lines = list(page(found))
 
-    assert f"{'GPUs':<15}0, A100, 40 GB, 550. Not used: that takes clipaudit[gpu]" in lines
+    assert f"{'GPUs':<15}0, A100, 40 GB, 550. Not used: install clipaudit[gpu]" in lines

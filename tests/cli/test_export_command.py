@@ -74,14 +74,22 @@ def test_no_pictures_leaves_the_folder_of_pictures_empty(run):
     ("arguments", "code", "message"),
     [
         (["large/purned", "--format", "uids"], 1, "Did you mean large/pruned"),
-        (["large/all", "--format", "uids", "--all-rows"], 2, "uids holds the kept samples"),
+        (["large/all", "--format", "uids", "--all-rows"], 2, "uids holds only the kept samples"),
         (
             ["large/all", "--format", "parquet", "--no-pictures"],
             2,
-            "parquet is not fiftyone",
+            "only for fiftyone, not for parquet",
         ),
-        (["large/all", "--format", "imagefolder", "--all-rows"], 2, "imagefolder holds the kept"),
-        (["large/all", "--format", "uids", "--license", "CC0"], 2, "uids states none"),
+        (
+            ["large/all", "--format", "imagefolder", "--all-rows"],
+            2,
+            "imagefolder holds only the kept",
+        ),
+        (
+            ["large/all", "--format", "uids", "--license", "CC0"],
+            2,
+            "only for croissant, not for uids",
+        ),
         (["large/all", "--format", "uids", "--vectors"], 2, "uids has no columns of vectors"),
         (["large/all", "--format", "csv"], 2, "'csv' is not one of 'datacomp', 'uids'"),
         (["large/all"], 2, "Missing option '--format'"),
@@ -103,7 +111,7 @@ def test_an_output_that_exists_is_kept_without_force(run):
     refused = ask(run, "large/all", "--format", "uids", "--output", output)
 
     assert (refused.exit_code, output.read_text()) == (1, "mine")
-    assert "exists. Name another output, or replace it by --force." in refused.stderr
+    assert "exists. Name another output, or replace it with --force." in refused.stderr
 
 
 def test_an_output_in_no_folder_is_one_message(run):

@@ -117,7 +117,7 @@ def test_a_corpus_is_named_or_written_but_not_both(tmp_path):
         answer = ask(*asked, *more)
 
         assert answer.exit_code == 2
-        assert "give either --corpus, of which there are pictures, or --as-corpus" in answer.stderr
+        assert "give either --corpus, for a corpus with images, or --as-corpus" in answer.stderr
 
 
 def test_documents_of_mmc4_become_lists_and_the_next_commands(tmp_path):

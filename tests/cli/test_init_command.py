@@ -68,7 +68,7 @@ def test_a_file_that_is_there_is_replaced_by_force_only(init):
     init("demo", "--force")
 
     assert (refused.exit_code, kept) == (1, "mine")
-    assert "Error: demo.yaml: exists. Replace it by --force, or name another" in refused.output
+    assert "Error: demo.yaml: exists. Replace it with --force, or give another" in refused.output
     assert yaml.safe_load(Path("demo.yaml").read_text())["results"] == "results"
 
 

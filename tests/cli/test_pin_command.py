@@ -24,9 +24,9 @@ def test_a_run_is_kept_listed_and_forgotten(call):
     listed = call("--list")
     removed = call("--remove", "first")
 
-    assert kept.stderr.endswith("that first keeps: 1\n")
+    assert kept.stderr.startswith("first keeps 1 pointers of ")
     assert listed.stdout == "first\n"
-    assert removed.stderr == "first is removed: it keeps nothing any more\n"
+    assert removed.stderr == "pin first removed; it no longer keeps objects\n"
     assert call("--list").stdout == ""
 
 
@@ -36,7 +36,7 @@ def test_a_name_is_not_given_twice(call):
     again = call("first")
 
     assert again.exit_code == 1
-    assert "a pin first exists. Remove it first, or take another name." in again.stderr
+    assert "a pin first exists. Remove it first, or use another name." in again.stderr
 
 
 def test_an_unknown_pin_is_answered_by_the_nearest(call):
@@ -53,14 +53,14 @@ def test_one_thing_is_asked_at_a_time(call, arguments):
     answer = call(*arguments)
 
     assert answer.exit_code == 2
-    assert "Give a NAME to keep the run by, or --list, or --remove NAME." in answer.stderr
+    assert "Give a NAME for the run, or --list, or --remove NAME." in answer.stderr
 
 
 def test_a_folder_without_a_run_cannot_be_kept(call, tmp_path):
     answer = call("first", "--results", str(tmp_path))
 
     assert answer.exit_code == 1
-    assert "no results folder of a run" in answer.stderr
+    assert "not a run's results folder" in answer.stderr
 
 
 def test_pins_are_listed_where_there_is_no_results_folder(call):

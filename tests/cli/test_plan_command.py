@@ -173,7 +173,7 @@ def test_an_unknown_target_is_answered_with_the_nearest(folder):
         (["--config", "seed"], "'seed' is not KEY=VALUE"),
         (["--configfile", "gone.yaml"], "File 'gone.yaml' does not exist"),
         (["--format", "xml"], "'xml' is not one of 'text', 'json'"),
-        (["--samples-per-shard", "10"], "belong to --estimate"),
+        (["--samples-per-shard", "10"], "need --estimate"),
         (["--estimate", "--samples-per-shard", "large=few"], "'large=few' is neither N nor"),
         (["--estimate", "--samples-per-shard", "=5"], "'=5' is neither N nor CORPUS=N"),
     ],

@@ -36,10 +36,10 @@ def test_every_format_says_what_it_wrote_on_standard_error(run, form):
     answer = ask(run, "--format", form, "--output", output)
 
     assert (answer.exit_code, answer.stdout) == (0, "")
-    assert answer.stderr == f"{output}: 5 actions below 4 files\n"
+    assert answer.stderr == f"{output}: 5 actions behind 4 files\n"
 
 
-def test_a_table_is_told_of_alone(run):
+def test_a_single_table_can_be_written(run):
     output = run.folder / "events.jsonl"
 
     ask(run, "--format", "openlineage", "--table", "parrot_fig1", "--output", output)
@@ -71,7 +71,7 @@ def test_force_replaces_a_crate(run):
     ("arguments", "code", "message"),
     [
         (["--format", "ro-crate", "--table", "parot_fig1"], 1, "Did you mean parrot_fig1"),
-        (["--format", "openlineage", "--summary"], 2, "--license are for ro-crate"),
+        (["--format", "openlineage", "--summary"], 2, "--license need --format ro-crate"),
         (["--format", "prov-o"], 2, "'prov-o' is not one of 'ro-crate', 'openlineage'"),
     ],
 )

@@ -78,10 +78,10 @@ def test_the_current_folder_counts_first_where_it_is_a_clone(monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["gone.yaml"], "gone.yaml: no such file. Write one by `clipaudit init NAME --to gone.y"),
+        (["gone.yaml"], "gone.yaml: no such file. To write one: `clipaudit init NAME --to gone.y"),
         (["--profile", "slrm"], "slrm: no such profile, neither a folder with a config.yaml nor"),
         (["--profile", "slrm"], "Did you mean slurm?"),
-        (["python.yaml"], "makes Snakemake run Python that stands in this file"),
+        (["python.yaml"], "makes Snakemake run Python code in this file"),
     ],
 )
 def test_what_cannot_run_is_one_message(arguments, message):

@@ -26,7 +26,7 @@ def test_help_has_an_example():
     assert "Example:" in sample.help
 
 
-def test_a_sample_is_told_as_text(run):
+def test_a_sample_is_printed_as_text(run):
     answer = run("large", "1:0")
 
     assert answer.output.splitlines()[0] == "sample    large 1:0"
@@ -42,8 +42,8 @@ def test_a_page_is_written_whole_without_its_picture(run, tmp_path):
     answer = run("large", "1:0", "--output", str(tmp_path / "sample.html"))
 
     assert answer.exit_code == 0
-    assert answer.output.startswith("No picture: shard 1: no such file.")
-    assert "picture not found" in (tmp_path / "sample.html").read_text()
+    assert answer.output.startswith("No image: shard 1: no such file.")
+    assert "image not found" in (tmp_path / "sample.html").read_text()
 
 
 def test_a_picture_that_is_not_wanted_is_not_looked_for(run):

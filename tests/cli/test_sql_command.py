@@ -45,11 +45,11 @@ def test_csv_is_no_formula(run):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["select 1", "--format", "parquet"], "Parquet needs a file: give --output FILE."),
+        (["select 1", "--format", "parquet"], "Parquet needs a file. Give --output FILE."),
         (["--output", "x.csv"], "--output needs a QUERY."),
         (["select 1", "--format", "xml"], "'xml' is not one of"),
-        (["select 1", "--output", "x.xlsx"], ".xlsx is no format that can be written. Use one of "),
-        ([".tables", "--output", "x.csv"], ".tables is printed only: leave --output out."),
+        (["select 1", "--output", "x.xlsx"], "cannot write the format .xlsx. Use one of "),
+        ([".tables", "--output", "x.csv"], ".tables can only be printed. Remove --output."),
     ],
 )
 def test_wrong_usage_exits_with_2(run, arguments, message):

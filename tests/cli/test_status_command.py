@@ -41,4 +41,4 @@ def test_a_folder_without_runs_is_one_message(tmp_path):
     answer = ask("--runs", tmp_path / "gone")
 
     assert answer.exit_code == 1
-    assert "no run has noted anything here. Start one in this folder" in answer.output
+    assert "no run has written a log here. Start one in this folder" in answer.output

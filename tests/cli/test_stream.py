@@ -50,7 +50,7 @@ def same_tar(ours, theirs):
 
 
 @pytest.mark.parametrize("kept", [set(), {0}, {0, 1, 3, 4}, {1, 4, 30}, set(range(40))])
-def test_kept_rows_leave_as_they_are(store, tmp_path, capsysbinary, kept):
+def test_kept_rows_are_exported_unchanged(store, tmp_path, capsysbinary, kept):
     path = text_shard(tmp_path / "0.tar", 40)
     digest = put(store, (TEXT, [(path, 40, kept)]))
 
@@ -86,7 +86,7 @@ def test_labelled_corpora_gain_a_caption(store, tmp_path, capsysbinary):
     assert "a photo of a größe".encode() in out
 
 
-def test_of_several_captions_the_first_leaves_as_text(store, tmp_path, capsysbinary):
+def test_the_first_of_several_captions_is_the_text(store, tmp_path, capsysbinary):
     listed = b'{"captions": [" ", "a cat", "a dog"]}'
     members = [
         ("a.json", listed),
@@ -164,7 +164,7 @@ def test_wrong_arguments_are_usage(capsysbinary, argv):
 
 
 @pytest.mark.parametrize("asked", ["ab" * 31, "AB" * 32, "../" + "a" * 61, "ab" * 32 + "\n"])
-def test_what_is_no_manifest_is_one_line(store, tmp_path, monkeypatch, capsysbinary, asked):
+def test_what_is_not_a_manifest_is_one_line(store, tmp_path, monkeypatch, capsysbinary, asked):
     monkeypatch.chdir(tmp_path)
 
     with pytest.raises(SystemExit, match="1"):
@@ -260,7 +260,7 @@ def test_only_the_standard_library_is_imported(store, tmp_path):
     assert done.stderr.strip() == b"['clipaudit']"
 
 
-def test_a_reader_that_leaves_is_no_error(store, tmp_path):
+def test_a_reader_that_stops_is_not_an_error(store, tmp_path):
     path = write_tar(tmp_path / "0.tar", [("a.jpg", bytes(4_000_000)), ("b.jpg", bytes(4_000_000))])
     digest = put(store, (Captioning("none"), [(path, 2, {0, 1})]))
 

@@ -42,7 +42,7 @@ def test_strict_makes_it_an_error(folder):
     done = run(folder, "--strict")
 
     assert done.exit_code == 1
-    assert "1 places are unverifiable: do what the lines above say." in done.stderr
+    assert "1 places are unverifiable. Follow the lines above." in done.stderr
 
 
 def test_what_cannot_be_trusted_is_an_error_with_a_remedy(folder):
@@ -52,8 +52,8 @@ def test_what_cannot_be_trusted_is_an_error_with_a_remedy(folder):
 
     assert done.exit_code == 1
     assert "missing: " in done.stdout
-    assert "the object is missing. `clipaudit verify --repair` makes it again.\n" in done.stdout
-    assert "Error: 1 places cannot be trusted: do what the lines above say." in done.stderr
+    assert "the object is missing. `clipaudit verify --repair` remakes it.\n" in done.stdout
+    assert "Error: 1 places cannot be trusted. Follow the lines above." in done.stderr
 
 
 def test_faults_as_json(folder):
@@ -79,7 +79,7 @@ def test_many_unverifiable_places_are_counted_not_listed(folder):
     for number in range(30):
         replace_text(folder / f"results/{number}.json", text)
 
-    assert "... and 11 more that are unverifiable: --format json" in run(folder).stdout
+    assert "... and 11 more unverifiable: --format json" in run(folder).stdout
 
 
 def test_repair_away_from_the_run_touches_nothing(folder, monkeypatch):
@@ -89,5 +89,5 @@ def test_repair_away_from_the_run_touches_nothing(folder, monkeypatch):
     done = run(folder, "--repair")
 
     assert done.exit_code == 1
-    assert "no run was started here, so nothing can be made again" in done.stderr
+    assert "no run was started here, so nothing can be remade" in done.stderr
     assert (folder / "results/here.json").exists()

@@ -70,7 +70,7 @@ def test_a_printed_cell_may_be_asked_for_by_its_names(run):
     answer = ask(run, "parrot_table1", "--cell", "CoTR, %", "Web")
 
     assert answer.exception is None
-    assert answer.stderr == "The same: --column value --where \"measure_title = 'CoTR, %'\"\n"
+    assert answer.stderr == "Equivalent: --column value --where \"measure_title = 'CoTR, %'\"\n"
     assert answer.stdout.startswith("value = 0.5 (share)\n")
 
 
@@ -78,7 +78,7 @@ def test_a_table_without_a_printed_form_has_no_printed_cells(run):
     answer = ask(run, run.results / "scores/0.25.json", "--cell", "a", "mean")
 
     assert answer.exit_code == 1
-    assert "Ask by --where and --column." in answer.stderr
+    assert "Use --where and --column." in answer.stderr
 
 
 def test_json_is_one_object(run):
@@ -126,7 +126,7 @@ def test_a_copy_without_objects_gives_the_tree_alone(run):
         (["mean"], "no table 'mean'. Did you mean means?"),
         (["means", "--column", "meen"], "no column 'meen'. Did you mean mean?"),
         (["means", "--where", "corps = 'a'"], "no column 'corps'. Did you mean corpus?"),
-        (["means", "--where", "corpus = 'c'"], "No corpus is 'c'. There are: a, b\\x1b[31m."),
+        (["means", "--where", "corpus = 'c'"], "No corpus is 'c'. Known names: a, b\\x1b[31m."),
     ],
 )
 def test_what_is_not_there_is_answered_with_what_is(run, arguments, message):

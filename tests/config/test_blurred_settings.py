@@ -42,7 +42,7 @@ def test_other_shards_are_refused_with_the_right_ones(shards):
 
 
 def test_the_message_gives_the_pattern_to_write():
-    with pytest.raises(ConfigError, match=r"into data/blurred/plain/\{00000\.\.00002\}\.tar"):
+    with pytest.raises(ConfigError, match=r"are data/blurred/plain/\{00000\.\.00002\}\.tar"):
         parse_settings(settings(shards="photos.tar"))
 
 
@@ -64,11 +64,11 @@ def test_a_wrong_value_is_one_clear_error(change, message):
     assert message in str(refused.value)
 
 
-def test_a_blurred_corpus_is_no_split():
+def test_a_blurred_corpus_cannot_be_a_split():
     content = settings()
     content["corpora"]["plain"] |= {"shards": None, "of": "photos", "where": "true"}
 
-    with pytest.raises(ConfigError, match="a corpus with `blurred` is no split"):
+    with pytest.raises(ConfigError, match="a corpus with `blurred` cannot be a split"):
         parse_settings(content)
 
 

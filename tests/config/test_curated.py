@@ -149,7 +149,7 @@ def test_recipes_and_filters_that_cannot_be_are_refused(micro, asked, message):
         parse_settings(micro)
 
 
-def test_sets_that_parrot_have_controls_where_these_are_asked_for(micro):
+def test_sets_that_parrot_have_controls_if_requested(micro):
     micro["parrot"]["curations"]["controls"] = ["erased", "swapped"]
     run = parse_settings(micro)
 

@@ -39,14 +39,14 @@ def test_given_embeddings_are_known_by_encoder_and_corpus():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"metadata": "meta/0.parquet"}, "2 arrays but 1 files of metadata"),
+        ({"metadata": "meta/0.parquet"}, "2 arrays but 1 metadata files"),
         ({"arrays": "emb/{0..1}.pt"}, "arrays end in pt, not all in npy or npz"),
         ({"arrays": "emb/{0..1}.npz"}, "`array` names one of the arrays of .npz files"),
         ({"array": "b32_img"}, "`array` names one of the arrays of .npz files"),
         ({"corpus": "half"}, "embeddings.given.corpus: half is a split; name its corpus"),
         ({"encoder": "l14"}, "embeddings.given.encoder: 'l14' is not among encoders"),
         ({"encoder": "trained"}, "embeddings.given.encoder: trained is trained here"),
-        ({"others": {"other": GIVEN}}, "embeddings.other: embeddings.given are of the same corpus"),
+        ({"others": {"other": GIVEN}}, "embeddings.other: embeddings.given has the same corpus"),
     ],
 )
 def test_embeddings_that_do_not_fit_are_refused(changes, message):

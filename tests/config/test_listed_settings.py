@@ -53,22 +53,22 @@ def test_shards_are_the_files_that_list_samples():
 @pytest.mark.parametrize(
     ("place", "value", "message"),
     [
-        (["corpora", "web", "shards"], "a.tar", "give either `shards` or, for a split, `of`"),
+        (["corpora", "web", "shards"], "a.tar", "give one of `shards`, `of` (for a split)"),
         (["corpora", "web", "metadata", "key"], None, "web.metadata: give `key` or `uid`"),
         (["corpora", "web", "captions"], "text", "`captions: text` needs `metadata.caption`"),
         (["corpora", "web", "labels"], "pets", "`labels` needs `metadata.label`"),
         (["corpora", "faceless"], {"shards": "data/blurred/faceless/{00000..00001}.tar"}
-            | {"blurred": {"of": "web"}}, "corpora.faceless.blurred.of: web has no pictures"),
+            | {"blurred": {"of": "web"}}, "corpora.faceless.blurred.of: web has no images"),
         (["encoders", "trained"], {"model": "brief/web"},
-            "encoders.trained.model: no model is trained on web, since web has no pictures"),
+            "encoders.trained.model: no model can be trained on web, because web has no "),
         (["recipes", "later"], {"architecture": "b32"}
             | {"start_from": {"recipe": "brief", "manifest": "web-and-own"}},
-            "recipes.later.start_from: no model is trained on web-and-own, since web has no"),
+            "recipes.later.start_from: no model can be trained on web-and-own, because web has"),
         (["embeddings", "web-b32"], None,
             "similarity.encoder: b32 cannot embed web, which has no pictures"),
         (["similarity", "pairs", "p"], {"small": "own", "test": "seen2"}, "'seen2' is not among"),
         (["parrot"], {"encoder": "b32", "corpora": ["web"]}, "parrot.corpora: corpora.web.capt"),
-        (["embeddings", "web-b32", "arrays"], "emb/0.npy", "1 arrays but 2 files"),
+        (["embeddings", "web-b32", "arrays"], "emb/0.npy", "1 arrays but 2 metadata files"),
         (["embeddings", "web-b32", "corpus"], "own", "join_on: row is for a corpus whose `metada"),
     ],
 )  # fmt: skip
@@ -85,21 +85,21 @@ def test_a_corpus_of_the_parrot_audit_needs_pictures():
     settings["corpora"]["web"]["metadata"]["caption"] = "caption"
     settings["parrot"] = {"encoder": "b32", "corpora": ["web"]}
 
-    with pytest.raises(ConfigError, match=r"parrot\.corpora: web has no pictures, since corpora\."):
+    with pytest.raises(ConfigError, match=r"parrot\.corpora: web has no images, because corpora\."):
         parse_settings(settings)
 
 
 def test_what_is_left_out_is_said_by_the_corpora_that_lack_pictures():
     assert left_out(parsed()) == [
-        "The web has no pictures: no model is trained on it, so none is in this grid.",
-        "seen has no pictures: no model is evaluated on it.",
+        "The web has no images: no model is trained on it, so none is in this grid.",
+        "seen has no images: no model is evaluated on it.",
     ]
 
 
 def test_embeddings_of_corpora_without_images_are_said_to_be_unchecked():
     assert unchecked(parsed()) == [
-        "The check that b32 made the embeddings of The web, which has no images.",
-        "The check that b32 made the embeddings of seen, which has no images.",
+        "The check that b32 computed the embeddings of The web, which has no images.",
+        "The check that b32 computed the embeddings of seen, which has no images.",
     ]
 
 
@@ -112,7 +112,7 @@ def test_evidence_is_left_out_with_the_models_that_it_compares():
 
 
 def test_pictures_of_a_split_are_those_of_its_corpus():
-    with pytest.raises(ConfigError, match=r"half has no pictures: it is listed by corpora\.web\."):
+    with pytest.raises(ConfigError, match=r"half has no images: it is listed by corpora\.web\."):
         require_pictures(parsed(), ["own", "half"])
 
 

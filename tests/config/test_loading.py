@@ -46,7 +46,7 @@ def test_every_setting_says_what_it_is():
         (["corpora", "large"], "shard", "large.shard is not a setting. Did you mean `shards`?"),
         (["recipes", "base"], "epoch", "base.epoch is not a setting. Did you mean `epochs`?"),
         (["worlds", "glyph"], "sid", "worlds.glyph.sid is not a setting. Did you mean `side`?"),
-        (["label_sets", "symbols"], "zzz", "symbols.zzz is not a setting. There are: "),
+        (["label_sets", "symbols"], "zzz", "symbols.zzz is not a setting. Known names: "),
     ],
 )  # fmt: skip
 def test_a_misspelt_key_is_refused_with_a_guess(settings, place, key, message):
@@ -103,12 +103,12 @@ def test_a_key_that_stands_twice_is_refused(tmp_path):
     path = tmp_path / "run.yaml"
     path.write_text("corpora:\n  large: {shards: a.tar}\n  large: {shards: b.tar}\n")
 
-    with pytest.raises(ConfigError, match=r"run.yaml: .*'large' stands twice in one section"):
+    with pytest.raises(ConfigError, match=r"run.yaml: .*'large' occurs twice in one section"):
         read_settings(path)
 
 
 @pytest.mark.parametrize("text", ["", "- 1", "a: [", "a: !!python/object:os.system {}"])
-def test_a_file_that_is_no_settings_is_refused(tmp_path, text):
+def test_a_file_that_is_not_settings_is_refused(tmp_path, text):
     path = tmp_path / "run.yaml"
     path.write_text(text)
 

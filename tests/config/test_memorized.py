@@ -77,7 +77,7 @@ def test_a_point_differs_from_the_recipe_in_its_own_setting_alone(dejavu):
     assert changed == {"max_logit_scale": 25}
 
 
-def test_a_fixed_logit_scale_is_a_point_where_it_is_asked_for(dejavu):
+def test_a_fixed_logit_scale_is_a_point_if_requested(dejavu):
     dejavu["memorization"]["mitigations"]["logit_scale"] = [100]
     recipe = parse_settings(dejavu).recipes["dejavu.logit-scale-100"]
 
@@ -223,7 +223,7 @@ def test_two_sources_with_sizes_are_refused(dejavu):
         parse_settings(dejavu)
 
 
-def test_a_split_is_no_source(dejavu):
+def test_a_split_cannot_be_a_source(dejavu):
     dejavu["corpora"]["some"] = {"of": "coco", "where": "true"}
     dejavu["memorization"]["sources"]["some"] = {"train": 5}
 

@@ -43,7 +43,7 @@ def test_a_section_of_its_name_turns_a_plugin_on_after_our_audits(site):
     assert [audit.name for audit in run.known_audits()] == [*NAMES, "colours"]
 
 
-def test_a_fault_in_its_section_is_told_as_in_ours(site):
+def test_a_fault_in_its_section_is_reported_as_in_ours(site):
     with pytest.raises(ConfigError, match=r"colours\.corpora: 'wbe' is not among corpora"):
         parse_settings(settings(colours={"corpora": ["wbe"]}))
 
@@ -81,7 +81,7 @@ def test_another_object_than_an_audit_is_refused(site):
         parse_settings(settings(number={}))
 
 
-def test_the_schema_has_its_section_where_it_is_asked_for(site):
+def test_the_schema_has_its_section_if_requested(site):
     with_it, without = (json.loads(json_schema(names))["properties"] for names in (["colours"], ()))
 
     assert with_it.keys() - without.keys() == {"colours"}

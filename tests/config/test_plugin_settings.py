@@ -41,7 +41,7 @@ def test_a_plugin_takes_no_precision(micro):
 
 
 def test_an_encoder_of_images_is_refused_where_texts_are_embedded(micro):
-    with pytest.raises(ConfigError, match=r"similarity\.pretrained: colours .* images alone"):
+    with pytest.raises(ConfigError, match=r"similarity\.pretrained: colours .* only images"):
         parse_settings(micro({"pretrained": ["colours"]}))
 
 

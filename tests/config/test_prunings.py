@@ -102,8 +102,8 @@ def test_evidence_and_curves_share_one_random_order(settings):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"of": "celeba"}, "give either `shards` or, for a split, `of`"),
-        ({"shards": None, "of": "laion"}, "a split has `of` and either `where` or `sets`"),
+        ({"of": "celeba"}, "give one of `shards`, `of` (for a split)"),
+        ({"shards": None, "of": "laion"}, "a split needs `of` and either `where` or `sets`"),
         ({"label": "1"}, "`label` belongs to a split"),
         ({"shards": None, "of": "x", "where": "true"}, "corpora.val.of: 'x' is not among corpora"),
     ],

@@ -30,7 +30,7 @@ def test_a_path_that_nothing_has_stays_as_it_is():
     assert shipped(Path("config/gone.yaml")) == Path("config/gone.yaml")
 
 
-def test_a_snakefile_alone_is_no_workflow_of_ours():
+def test_a_snakefile_alone_is_not_our_workflow():
     Path("Snakefile").write_text("rule theirs:\n")
 
     assert workflow_folder() == PACKAGE.parent

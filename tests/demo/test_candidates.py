@@ -207,7 +207,7 @@ def test_words_of_candidates_are_tokens_and_captions_fit_into_sixteen(form):
     ("plan", "message"),
     [
         ({"form": "colour"}, "Input should be 'relation', 'attribution' or 'order'"),
-        ({"objects": (1, 3)}, "candidates: order speaks of two symbols, but a picture may show 1"),
+        ({"objects": (1, 3)}, "candidates: order needs two symbols, but an image may show 1"),
         ({"named_objects": 1}, "order shuffles captions of two names or more"),
         ({"captioned": False, "labelled": True}, "set captioned to true"),
         ({"written": {"rate": 0.1, "parroting": 0.5}}, "and written.parroting to 0"),

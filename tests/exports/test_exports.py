@@ -67,8 +67,8 @@ def test_the_digest_of_a_sealed_manifest_names_it(run, digits):
     ("asked", "message"),
     [
         ("large/prunde", "no manifest 'large/prunde'. Did you mean large/pruned"),
-        ("xyz", "no manifest 'xyz'. There are: large/all, large/pruned, one."),
-        ("../manifests/large/all", "no manifest '../manifests/large/all'. There are: large/all"),
+        ("xyz", "no manifest 'xyz'. Known names: large/all, large/pruned, one."),
+        ("../manifests/large/all", "no manifest '../manifests/large/all'. Known names: large/all"),
     ],
 )
 def test_an_unknown_manifest_is_answered_with_those_that_there_are(run, asked, message):
@@ -309,7 +309,7 @@ def test_force_replaces_no_folder_of_another_kind(run):
     output.mkdir()
     (output / "thesis.tex").write_text("years of work")
 
-    with pytest.raises(InputError, match=r"a folder that holds no metadata\.json"):
+    with pytest.raises(InputError, match=r"a folder that has no metadata\.json"):
         write(run, "large/all", "fiftyone", force=True)
 
     assert (output / "thesis.tex").read_text() == "years of work"

@@ -127,7 +127,7 @@ def test_force_replaces_an_export_and_no_folder_of_another_kind(run, form):
     output.mkdir()
     (output / "metadata.jsonl").write_text("mine")
 
-    with pytest.raises(InputError, match=r"a folder that holds no \.clipaudit"):
+    with pytest.raises(InputError, match=r"a folder that has no \.clipaudit"):
         write(run, "large/all", form, force=True)
 
 

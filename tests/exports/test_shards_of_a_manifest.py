@@ -141,7 +141,7 @@ def test_new_shards_replace_only_their_own_and_by_force(run):
     assert json.loads((output / "sizes.json").read_text()) == {"00000.tar": 5}
     (output / ".clipaudit").unlink()
     answer = ask(run, "large/all", "--to", output, "--force")
-    assert "a folder that holds no .clipaudit" in answer.stderr
+    assert "a folder that has no .clipaudit" in answer.stderr
 
 
 def test_a_shard_that_changed_leaves_only_whole_ones_and_no_sizes(run):

@@ -34,7 +34,7 @@ def test_settings_that_make_another_key_differ_by_name(before, after):
         ({"a": ("x", "y")}, {"a": ["x"]}, ("a", '["x", "y"]', '["x"]')),
     ],
 )
-def test_a_setting_is_told_by_name_and_both_values(before, after, expected):
+def test_a_setting_is_reported_by_name_and_both_values(before, after, expected):
     assert list(changed_settings(before, after)) == [expected]
 
 
@@ -42,7 +42,7 @@ def test_a_tuple_is_the_list_that_its_record_holds():
     assert list(changed_settings({"sets": ({"k": 1},)}, {"sets": [{"k": 1}]})) == []
 
 
-def test_entries_that_came_and_went_are_told_in_the_order_of_names():
+def test_entries_that_came_and_went_are_reported_in_the_order_of_names():
     found = list(changed_entries({"b": "1", "c": "1"}, {"c": "1", "a": "2"}))
 
     assert found == [("a", None, "2"), ("b", "1", None)]

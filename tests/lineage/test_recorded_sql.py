@@ -35,7 +35,7 @@ def test_comments_and_spacing_make_no_other_sql(run):
     assert sql(run).is_installed
 
 
-def test_an_sql_that_is_gone_is_still_told(run):
+def test_an_sql_that_is_gone_is_still_reported(run):
     (run.folder / "sql/probe.sql").unlink()
 
     assert sql(run).text == SQL
@@ -48,7 +48,7 @@ def test_what_was_not_recorded_is_taken_from_the_package_and_said_so(run):
     assert (sql(run).text, sql(run).origin) == (SQL, NOT_RECORDED)
 
 
-def test_what_is_nowhere_is_none(run):
+def test_an_unknown_digest_has_no_file(run):
     shutil.rmtree(run.store.root / "lineage" / "code")
     (run.folder / "sql/probe.sql").unlink()
 

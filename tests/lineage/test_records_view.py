@@ -63,7 +63,7 @@ def test_every_column_of_the_view_has_a_comment(store):
     assert rows == []
 
 
-def test_the_view_leaves_out_what_is_no_record_and_warns(store, caplog):
+def test_the_view_leaves_out_what_is_not_a_record_and_warns(store, caplog):
     record_all(store, [made("a", 1), made("a", 2)])
     (path, _) = (store.root / "lineage").rglob("*.json")
     path.write_text("{")

@@ -100,7 +100,7 @@ def test_a_pin_is_the_run_that_it_was(run):
 
 
 @pytest.mark.parametrize("name", ["frist", "."])
-def test_what_is_no_run_is_answered_by_the_nearest_pin(run, name, tmp_path, monkeypatch):
+def test_what_is_not_a_run_is_answered_by_the_nearest_pin(run, name, tmp_path, monkeypatch):
     run.act("tables/t.json")
     pin(run.store, "first", snapshot(run.results))
     monkeypatch.chdir(tmp_path)
@@ -110,7 +110,7 @@ def test_what_is_no_run_is_answered_by_the_nearest_pin(run, name, tmp_path, monk
 
 
 def test_a_folder_that_no_run_has_filled_is_refused(tmp_path, store):
-    with pytest.raises(InputError, match=r"no results folder of a run .* by --results"):
+    with pytest.raises(InputError, match=r"not a run's results folder .* with --results"):
         folder_run(tmp_path, store)
 
 

@@ -139,7 +139,7 @@ def test_arguments_that_make_no_classifier_are_refused(arguments, message):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"model_arguments": {"num_classes": 9}}, "num_classes: decided by other settings"),
+        ({"model_arguments": {"num_classes": 9}}, "num_classes: other settings decide"),
         ({"crop_scale": (0.9, 0.1)}, r"crop_scale is 0\.9 to 0\.1"),
     ],
 )

@@ -13,7 +13,7 @@ def run(tmp_path):
     return run
 
 
-def test_all_tables_and_figures_are_told_of_by_default(run):
+def test_all_tables_and_figures_are_written_by_default(run):
     found = recorded(run.results, run.store)
 
     assert [target.name for target in found.targets] == [

@@ -107,7 +107,7 @@ def test_two_names_that_differ_in_case_alone_are_refused(section):
     name = next(iter(content[section]))
     content[section][name.upper()] = content[section][name]
 
-    with pytest.raises(ConfigError, match="differ in case alone, and some disks take"):
+    with pytest.raises(ConfigError, match="differ only in case and share one folder"):
         parse_settings(content)
 
 
@@ -168,7 +168,7 @@ def test_an_altered_object_is_not_waited_for(store):
     store.path(pointer.digest).write_bytes(b"abcd")
     started = time.monotonic()
 
-    with pytest.raises(StoreError, match="4 bytes but its pointer says 3"):
+    with pytest.raises(StoreError, match="4 bytes, its pointer says 3"):
         awaited_path(store, pointer, seconds=60)
 
     assert time.monotonic() - started < 30

@@ -79,7 +79,10 @@ def test_a_store_for_reading_only_is_one_message_for_who_would_write(run):
     done = read_only(run / "store", *command)
 
     assert done.returncode == 1
-    assert "Read-only file system. Mount it for writing, or name folders elsewhere" in done.stderr
+    assert (
+        "Read-only file system. Mount it for writing, or put results and store elsewhere"
+        in done.stderr
+    )
     assert "Traceback" not in done.stderr
 
 
@@ -140,11 +143,11 @@ def test_duckdb_on_a_full_disk_ends_with_one_message(tmp_path):
         ValueError("No space left on device"),
     ],
 )
-def test_an_error_that_is_no_disks_stays_a_bug(error):
+def test_an_error_of_another_kind_stays_a_bug(error):
     assert disk_error(error, among="x") is None
 
 
-def test_the_path_is_told_where_the_error_has_one():
+def test_the_path_is_reported_where_the_error_has_one():
     told = disk_error(PermissionError(errno.EACCES, "Permission denied", "/a/b"), among="x")
 
-    assert str(told).startswith("/a/b: Permission denied. Give this user the right to it, and")
+    assert str(told).startswith("/a/b: Permission denied. Give this user permission for it, and")

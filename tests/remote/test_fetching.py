@@ -92,7 +92,7 @@ def test_a_server_that_sends_more_than_it_said_is_cut_off(served):
     served.files["/0.tar"] = bytes(1000)
     into = io.BytesIO()
 
-    with pytest.raises(InputError, match="has more than 7 bytes now, but 7"):
+    with pytest.raises(InputError, match="has more than 7 bytes now, but had 7"):
         fetch(f"{served.url}/0.tar", 7, into)
     assert into.getvalue() == b""
 
@@ -101,7 +101,7 @@ def test_a_shard_of_another_length_is_refused_before_it_is_fetched(served):
     url = f"{served.url}/0.tar"
     served.files["/0.tar"] = b"longer"
 
-    with pytest.raises(InputError, match=r"has 6 bytes now, but 3 when .* --forcerun index"):
+    with pytest.raises(InputError, match=r"has 6 bytes now, but had 3 when .* --forcerun index"):
         fetch_known(Stub(url, 3, sha256(b"old")), io.BytesIO())
     assert served.bodies() == []
 

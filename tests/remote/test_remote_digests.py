@@ -35,7 +35,7 @@ def test_a_shard_that_was_replaced_is_fetched_again(served, digests):
     assert digests.digest(f"{served.url}/0.tar") == sha256(b"two")
 
 
-def test_of_a_server_that_tells_no_change_every_digest_is_a_download(served, digests):
+def test_if_a_server_hides_changes_every_digest_is_a_download(served, digests):
     served.etags = False
     served.files["/0.tar"] = b"one"
 
@@ -45,7 +45,7 @@ def test_of_a_server_that_tells_no_change_every_digest_is_a_download(served, dig
     assert len(served.bodies()) == 2
 
 
-def test_what_was_recorded_is_told_without_asking_the_remote(served, digests):
+def test_what_was_recorded_is_reported_without_asking_the_remote(served, digests):
     served.files["/0.tar"] = b"content"
     digests.digest(f"{served.url}/0.tar")
     asked = len(served.asked)
@@ -97,7 +97,7 @@ def test_a_compressed_remote_tar_is_unpacked_on_the_way(served, digests, store, 
     assert [sample.members for sample in raw_samples(stub)] == [{"txt": b"a cat"}]
 
 
-def test_a_remote_tar_that_is_no_tar_is_named_by_its_url(served, digests):
+def test_a_remote_tar_that_is_not_a_tar_is_named_by_its_url(served, digests):
     served.files["/bad.tar"] = b"no tar" * 100
     stub = digests.stub(digests.digest(f"{served.url}/bad.tar"))
 
@@ -126,5 +126,5 @@ def test_a_stub_that_says_no_place_is_refused(store, text):
     (stub,) = (store.root / "files/remote").rglob("*.remote")
     stub.write_text(text)
 
-    with pytest.raises(StoreError, match="says no place of a remote shard"):
+    with pytest.raises(StoreError, match="not a stub of a remote shard"):
         read_stub(stub)

@@ -220,10 +220,10 @@ def test_a_variable_that_is_not_set_is_refused(monkeypatch):
         use_cache("$NO_SUCH_SCRATCH/x", 1)
 
 
-def test_a_bound_that_is_no_number_is_refused(monkeypatch):
+def test_a_bound_that_is_not_a_number_is_refused(monkeypatch):
     monkeypatch.setenv("CLIPAUDIT_CACHE_GIGABYTES", "much")
 
-    with pytest.raises(ConfigError, match="CLIPAUDIT_CACHE_GIGABYTES='much': no number"):
+    with pytest.raises(ConfigError, match="CLIPAUDIT_CACHE_GIGABYTES='much': not a number"):
         cache_of(Path("store"))
 
 

@@ -10,7 +10,7 @@ from clipaudit.similarity.reports.galleries import similarity_galleries
 from clipaudit.similarity.reports.tables import similarity_tables
 
 ROOT = Path(__file__).parents[2]
-NOTE = "large has no pictures: no model is trained on it, so none is in this grid."
+NOTE = "large has no images: no model is trained on it, so none is in this grid."
 EVIDENCE = {"pruning": "sketch", "reference": "val"}
 
 
@@ -86,7 +86,7 @@ def test_with_all_pictures_nothing_is_said(micro):
     run = parse_settings(micro)
 
     notes = " ".join(note for table in similarity_tables(run).values() for note in table.notes)
-    assert "no pictures" not in notes
+    assert "no images" not in notes
     assert "no pictures" not in " ".join(each.caption for each in similarity_figures(run).values())
 
 

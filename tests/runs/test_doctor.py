@@ -34,7 +34,7 @@ def test_an_object_that_was_cut_is_a_problem(run):
 
     (problem,) = examine(run.results, run.store)["problems"]
 
-    assert "1 of 1 pointers checked lead to no whole object" in problem
+    assert "1 of 1 checked pointers lead to no whole object" in problem
     assert "scores/a.json: its object has 3 bytes, expected" in problem
     assert "clipaudit verify --repair" in problem
 
@@ -94,7 +94,7 @@ def test_a_library_that_does_not_fit_is_a_problem(tmp_path, monkeypatch, asked, 
     assert found["problems"][0].startswith(problem)
 
 
-def test_another_version_of_a_models_library_is_told_and_no_problem(tmp_path, monkeypatch):
+def test_another_version_of_a_models_library_is_reported_and_no_problem(tmp_path, monkeypatch):
     monkeypatch.setattr(importlib.metadata, "requires", lambda name: ["numpy<1; extra == 'cpu'"])
 
     found = examine(tmp_path / "results", Store(tmp_path / "store"))
@@ -103,7 +103,7 @@ def test_another_version_of_a_models_library_is_told_and_no_problem(tmp_path, mo
     assert found["problems"] == []
 
 
-def test_the_kernel_in_use_comes_first_or_the_reason_is_told(tmp_path):
+def test_the_kernel_in_use_comes_first_or_the_reason_is_reported(tmp_path):
     neighbors = examine(tmp_path / "results", Store(tmp_path / "store"))["neighbors"]
 
     assert neighbors["kernels"] == list(kernels())
@@ -120,11 +120,11 @@ def test_a_driver_that_fails_is_a_problem(tmp_path, monkeypatch):
 
     assert found["machine"]["gpus"] == []
     assert found["problems"] == [
-        "nvidia-smi fails: no GPU can be used. Run it by itself to see why."
+        "nvidia-smi fails, so no GPU can be used. Run nvidia-smi to see why."
     ]
 
 
-def test_variables_that_clipaudit_does_not_read_are_not_told(tmp_path, monkeypatch):
+def test_variables_that_clipaudit_does_not_read_are_not_reported(tmp_path, monkeypatch):
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "hush")
 
     assert "hush" not in str(examine(tmp_path / "results", Store(tmp_path / "store")))

@@ -42,7 +42,7 @@ def test_the_first_event_says_when_planning_began_and_the_last_what_was_spent(ha
     assert end["jobs_cpu_seconds"] >= 0
 
 
-def test_a_disk_that_refuses_is_told_once_and_the_run_goes_on(handler, tmp_path, capsys):
+def test_a_disk_that_refuses_is_reported_once_and_the_run_goes_on(handler, tmp_path, capsys):
     (tmp_path / "runs").write_text("a file where the folder should be")
 
     say(handler, PLANNED)
@@ -50,13 +50,11 @@ def test_a_disk_that_refuses_is_told_once_and_the_run_goes_on(handler, tmp_path,
     handler.close()
 
     said = capsys.readouterr().err
-    assert said.count("cannot be written (File exists). The run goes on") == 1
+    assert said.count("cannot be written (File exists). The run continues") == 1
     assert "Traceback" not in said
 
 
-def test_an_event_that_is_told_otherwise_is_named_and_the_next_one_is_noted(
-    handler, tmp_path, capsys
-):
+def test_an_event_in_another_form_is_named_and_the_next_one_is_noted(handler, tmp_path, capsys):
     say(handler, PLANNED)
     say(handler, {"event": "job_finished", "job": 1})
     say(handler, FINISHED)

@@ -52,7 +52,7 @@ def test_before_a_job_is_done_the_time_left_is_unknown():
     assert "time left unknown" in live_line(status, 5.0)
 
 
-def test_what_a_run_leaves_out_is_told():
+def test_what_a_run_omits_is_reported():
     status = taken(PLAN, {"event": "left_out", "time": 0.0, "what": "web has no pictures."})
 
     assert "Left out: web has no pictures." in status_lines(status, 1.0)
@@ -113,5 +113,5 @@ def test_a_line_that_is_being_written_is_left_for_later(runs):
 
 
 def test_a_folder_without_a_run_says_what_to_do(tmp_path):
-    with pytest.raises(InputError, match=r"no run has noted anything here\. Start one"):
+    with pytest.raises(InputError, match=r"no run has written a log here\. Start one"):
         run_status(tmp_path / "runs")

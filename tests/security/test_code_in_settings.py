@@ -25,7 +25,7 @@ def theirs(tmp_path, monkeypatch):
 
 
 def test_python_in_settings_is_refused(theirs, tmp_path):
-    with pytest.raises(ConfigError, match="makes Snakemake run Python that stands in this file"):
+    with pytest.raises(ConfigError, match="makes Snakemake run Python code in this file"):
         read_settings(theirs)
 
 

@@ -56,7 +56,7 @@ def test_a_query_of_the_catalog_reaches_no_file_and_no_network(tmp_path, secret,
     assert sorted(secret.parent.iterdir()) == before
 
 
-def test_a_refused_file_is_told_with_the_way_to_read_it(tmp_path, secret):
+def test_a_refused_file_is_reported_with_the_way_to_read_it(tmp_path, secret):
     results = make_catalog(tmp_path, ("samples", {"corpus": "large"}, [sample(0, 0)]))
 
     with pytest.raises(InputError, match=r"other files, open the catalog in DuckDB: duckdb"):

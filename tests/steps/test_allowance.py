@@ -66,7 +66,7 @@ def test_no_job_begins_on_gpus_once_the_hours_are_spent(allowed, clock):
     with allowed.spent("a", 1):
         clock.hours = 2.0
 
-    said = r"limits\.gpu_hours: this run has taken 2 GPU h and the limit is 2"
+    said = r"limits\.gpu_hours: this run has used 2 GPU h and the limit is 2"
     with pytest.raises(StepError, match=said), allowed.spent("b", 1):
         pass
     with allowed.spent("c", 0):
@@ -87,7 +87,7 @@ def test_no_job_begins_on_a_disk_as_full_as_it_may_be(tmp_path, monkeypatch, spa
     allowed = Allowance({**LIMITS, "keep_free_gigabytes": spared}, tmp_path, tmp_path)
 
     if refused:
-        said = "has 4 GB free and 5 GB must stay"
+        said = "has 4 GB free, but 5 GB must stay free"
         with pytest.raises(StepError, match=said), allowed.spent("a", 0):
             pass
     else:

@@ -59,7 +59,7 @@ def test_gpus_that_are_left_unused_are_spoken_of(program, monkeypatch, caplog):
     monkeypatch.setattr(GPU_BUILD, lambda: False)
     given()
 
-    assert "3 GPUs are here, not used: that takes clipaudit[gpu] instead of [cpu]" in caplog.text
+    assert "3 GPUs are here, not used: install clipaudit[gpu] instead of [cpu]" in caplog.text
 
 
 def test_a_driver_without_a_device_is_none(program):
@@ -68,6 +68,6 @@ def test_a_driver_without_a_device_is_none(program):
     assert given()["gpu"] == "0"
 
 
-def test_a_cluster_is_told_nothing_of_this_machine(program):
+def test_a_cluster_gets_nothing_about_this_machine(program):
     assert this_machine(str(LOCAL.with_name("slurm")), "8", None) == ([], {})
     assert this_machine("a-users-own", None, None) == ([], {})

@@ -50,7 +50,7 @@ def test_every_ingredient_enters_the_key(other):
     assert other.key() != INGREDIENTS.key()
 
 
-def test_where_inputs_lie_does_not_enter_the_key():
+def test_paths_of_inputs_do_not_enter_the_key():
     moved = changed(inputs={"samples": [ActionInput("ab12", "elsewhere.json", {"part": "0"})]})
 
     assert moved.key() == INGREDIENTS.key()
@@ -89,7 +89,7 @@ def test_what_a_crash_left_of_a_stored_action_counts_as_none(cache, caplog, text
     (cache.store.root / "actions" / "ab" / f"{'ab' * 31}.json").write_text(text)
 
     assert cache.find("ab" * 32) is None
-    assert "not what an action gave" in caplog.text
+    assert "not an action's outputs" in caplog.text
     cache.record("ab" * 32, output(cache, b"two"))
     assert cache.find("ab" * 32) == output(cache, b"two")
 
@@ -131,7 +131,7 @@ def test_a_record_whose_words_would_lead_out_of_a_folder_counts_as_none(cache, o
     path.write_text(path.read_text().replace(old, new))
 
     assert cache.find("ab12") is None
-    assert "is no name, extension or digest of an output" in caplog.text
+    assert "is not a name, extension or digest of an output" in caplog.text
 
 
 @pytest.mark.parametrize("name", ["model", "epochs/0001", "captions-1", "cotr-0.1-500"])

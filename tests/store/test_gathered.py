@@ -33,7 +33,7 @@ def test_a_list_changes_with_what_its_pointers_name(tmp_path):
     assert path.read_text() != before
 
 
-def test_a_list_of_nothing_is_nothing(tmp_path):
+def test_an_empty_list_spreads_to_nothing(tmp_path):
     write_list(tmp_path / "all.list", [])
 
     assert list(spread([str(tmp_path / "all.list")])) == []
@@ -46,7 +46,7 @@ def test_a_list_of_a_missing_pointer_is_not_written(tmp_path):
     assert not (tmp_path / "all.list").exists()
 
 
-def test_what_is_no_list_is_named(tmp_path):
+def test_what_is_not_a_list_is_named(tmp_path):
     path = Path(tmp_path / "all.list")
     path.write_text("nonsense\n")
 

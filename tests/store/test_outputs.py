@@ -70,7 +70,7 @@ def test_force_replaces_no_folder_without_it(tmp_path, mark):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "thesis").touch()
 
-    with pytest.raises(InputError, match="--force would lose what is not an export"):
+    with pytest.raises(InputError, match="--force would delete other files than an export"):
         put_folder(tmp_path / "out", force=True, mark=mark)
 
     assert os.listdir(tmp_path / "out") == ["thesis"]

@@ -126,7 +126,7 @@ def test_the_last_execution_is_found_across_row_groups(store, monkeypatch):
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"action": "a"}', "\ufeff{}"])
-def test_what_is_no_record_stays_where_it_lies_and_is_told(store, text):
+def test_what_is_not_a_record_stays_where_it_lies_and_is_reported(store, text):
     record_all(store, [made("a", 1), made("b")])
     damaged = store.root / "lineage" / key("a")[:2] / key("a")[2:] / "2026-9.json"
     damaged.write_text(text)
@@ -137,7 +137,7 @@ def test_what_is_no_record_stays_where_it_lies_and_is_told(store, text):
     assert [fault.partition(": not a lineage record")[0] for fault in done.faults] == [str(damaged)]
 
 
-def test_a_file_name_that_is_no_unicode_can_be_packed(store):
+def test_a_file_name_that_is_not_unicode_can_be_packed(store):
     record = made("a", part="\udcff")
 
     write_record(store, record)
@@ -153,7 +153,7 @@ def test_two_packers_never_run_together(store):
     with (store.root / "lineage" / "packing.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
 
-        with pytest.raises(InputError, match=r"packing\.lock: another process packs"):
+        with pytest.raises(InputError, match=r"packing\.lock: another process is packing"):
             pack(store)
 
 
@@ -177,7 +177,7 @@ def test_a_packed_file_that_somebody_replaced_meanwhile_stays(store, monkeypatch
     flush = os.fsync
     monkeypatch.setattr(os, "fsync", lambda handle: (flush(handle), os.utime(path, (1, 1))))
 
-    with pytest.raises(StoreError, match="somebody else packs at the same time"):
+    with pytest.raises(StoreError, match="another process packed at the same time"):
         pack(store)
 
     assert packed_files(store) == [path]

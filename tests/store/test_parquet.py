@@ -162,7 +162,7 @@ def overwrite(path):
 
 
 @pytest.mark.parametrize("damage", [cut, overwrite])
-def test_a_file_that_is_damaged_while_it_is_read_is_told(tmp_path, damage):
+def test_a_file_that_is_damaged_while_it_is_read_is_reported(tmp_path, damage):
     path = tmp_path / "rows.parquet"
     write_tables([rows(90_000)], SCHEMA.with_metadata({parquet.GROUP_KEY: "30000"}), path)
     batches = read_batches(path, rows=1_000)
@@ -174,7 +174,7 @@ def test_a_file_that_is_damaged_while_it_is_read_is_told(tmp_path, damage):
         list(batches)
 
 
-def test_a_file_that_is_no_parquet_is_told(tmp_path):
+def test_a_file_that_is_not_parquet_is_reported(tmp_path):
     (tmp_path / "text").write_text("no Parquet at all")
 
     with pytest.raises(StoreError, match=r"text: cannot be read as Parquet: .*magic bytes"):

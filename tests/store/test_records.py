@@ -76,7 +76,7 @@ def test_a_damaged_record_is_an_error_that_says_what_to_do(store, text):
         read_record(store, key("a"))
 
 
-def test_a_file_that_is_being_written_is_no_record(store):
+def test_a_file_that_is_being_written_is_not_a_record(store):
     write_record(store, made("a"))
     folder = store.root / "lineage" / key("a")[:2] / key("a")[2:]
     (folder / ".2026.json.xyz.json").write_text("{")

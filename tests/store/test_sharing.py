@@ -44,7 +44,7 @@ def group(tmp_path):
     return store
 
 
-def test_what_others_computed_is_taken_with_all_that_tells_of_it(own, group):
+def test_results_of_others_are_taken_with_their_records(own, group):
     outputs = GroupStore(group.root).take(own, KEY)
 
     assert own.checked_path(outputs["model"].pointer).read_bytes() == b"weights"
@@ -81,7 +81,7 @@ def test_only_what_a_trusted_writer_wrote_is_taken(own, group, monkeypatch, capl
     outputs = GroupStore(group.root, trusted_writers=trusted).take(own, KEY)
 
     assert (outputs is not None) == taken
-    assert ("grace's, who is not among shared_store.trusted_writers" in caplog.text) != taken
+    assert ("grace, who is not in shared_store.trusted_writers" in caplog.text) != taken
 
 
 def test_an_altered_object_is_not_taken_and_leaves_nothing_behind(own, group, caplog):
@@ -90,7 +90,7 @@ def test_an_altered_object_is_not_taken_and_leaves_nothing_behind(own, group, ca
     path.write_bytes(b"w3ights")
 
     assert GroupStore(group.root).take(own, KEY) is None
-    assert "cannot be used: the content is" in caplog.text
+    assert "cannot be used: its content is" in caplog.text
     assert not own.has(path.parent.name + path.name)
 
 
@@ -105,7 +105,7 @@ def test_an_object_that_is_not_whole_is_not_offered(group, caplog, content, said
     assert said in caplog.text
 
 
-def test_a_link_to_where_the_store_of_the_group_was_is_made_anew(own, group, tmp_path):
+def test_a_link_to_where_the_store_of_the_group_was_is_made_again(own, group, tmp_path):
     GroupStore(group.root).take(own, KEY)
     group.root.rename(tmp_path / "moved")
 
@@ -138,7 +138,7 @@ def test_a_full_disk_of_the_group_ends_no_job(own, group, monkeypatch, caplog):
 
     GroupStore(group.root, write=True).give(own, KEY, group.root.parent / "results")
 
-    assert "No space left on device: what was computed stays in" in caplog.text
+    assert "No space left on device: results stay only in" in caplog.text
     assert ActionCache(own).find(KEY) == outputs
 
 

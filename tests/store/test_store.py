@@ -52,7 +52,7 @@ def test_an_object_altered_under_its_old_time_is_found_by_hashing(store):
     alter(store.path(pointer.digest), b"xyz", keep_time=True)
 
     assert store.fault(pointer) is None
-    assert "but the name ba7816bf8f01" in store.fault(pointer, rehash=True)
+    assert "but its name is ba7816bf8f01" in store.fault(pointer, rehash=True)
 
 
 def test_an_object_from_another_machine_is_hashed_before_use(store, monkeypatch):
@@ -60,7 +60,7 @@ def test_an_object_from_another_machine_is_hashed_before_use(store, monkeypatch)
     alter(store.path(pointer.digest), b"xyz", keep_time=True)
     monkeypatch.setattr("platform.node", lambda: "another-machine")
 
-    with pytest.raises(StoreError, match="the content is"):
+    with pytest.raises(StoreError, match="its content is"):
         store.checked_path(pointer)
 
 

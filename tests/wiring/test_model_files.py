@@ -15,7 +15,7 @@ def test_an_encoder_trained_here_comes_from_its_model(corpora):
     assert models.encoder(own)["architecture"]["definition"]["embed_dim"] == 16
 
 
-def test_the_end_of_a_training_is_no_checkpoint(corpora):
+def test_the_end_of_a_training_is_not_a_checkpoint(corpora):
     models = ModelFiles(corpora("micro_memorization"))
 
     last, first = (models.trained("brief-scenes/set-a", epoch) for epoch in (2, 1))

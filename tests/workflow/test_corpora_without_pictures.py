@@ -147,8 +147,8 @@ def test_no_model_is_trained_or_evaluated(unseen):
 
 def test_tables_the_log_the_status_and_the_report_say_what_is_left_out(unseen):
     project, said = unseen
-    large = "large, small have no pictures: no model is trained on them, so none is in this grid."
-    val = "val, sketch, framed have no pictures: no model is evaluated on them."
+    large = "large, small have no images: no model is trained on them, so none is in this grid."
+    val = "val, sketch, framed have no images: no model is evaluated on them."
 
     status = project.clipaudit("status")
     places = ["tables/similarity_table1.md", "tables/similarity_robustness.tex"]
@@ -156,7 +156,9 @@ def test_tables_the_log_the_status_and_the_report_say_what_is_left_out(unseen):
 
     assert f"Left out: {large}" in said
     assert f"Left out: {val}" in status
-    assert "Left out: The check that own made the embeddings of large, which has no images" in said
+    assert (
+        "Left out: The check that own computed the embeddings of large, which has no images" in said
+    )
     texts = {place: (project.results / place).read_text() for place in places}
     assert [place for place, text in texts.items() if large not in text or val not in text] == []
     assert "Left out" not in (project.results / "tables/similarity_table7.md").read_text()
@@ -178,7 +180,7 @@ def test_what_needs_pictures_is_refused_by_one_message(unseen, target):
 
     output = project.run("-n", config=SETTINGS, target=f"results_micro/{target}", ok=False)
 
-    assert "has no pictures: it is listed by corpora." in output
+    assert "has no images: it is listed by corpora." in output
     assert "Traceback" not in output
 
 
@@ -191,8 +193,8 @@ def test_the_page_of_a_sample_has_a_placeholder(unseen):
     )
 
     assert "given/large/metadata/metadata_0.parquet" in told
-    assert "No picture: large has no images" in page
-    assert "picture not found" in page
+    assert "No image: large has no images" in page
+    assert "image not found" in page
 
 
 def test_kept_samples_are_exported_but_not_for_a_tool_of_pictures(unseen):

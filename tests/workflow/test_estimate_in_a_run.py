@@ -42,7 +42,7 @@ def test_a_run_by_its_own_records_leaves_nothing_unknown(finished):
 def test_each_rule_says_its_records_and_its_device(finished):
     lines = estimated(finished).splitlines()
 
-    assert "samples of large: 32 a shard (world micro)" in lines
+    assert "samples of large: 32 per shard (world micro)" in lines
     (embed,) = [line for line in lines if line.startswith("embed ")]
     assert "samples" in embed
     assert "cpu, " in embed

@@ -14,7 +14,7 @@ import pytest
         ("large: large", "large: web", "similarity.large: 'web' is not among corpora"),
         ("world: micro}\n  small", "}\n  small", "files that the settings name do not exist"),
         ('"data/micro/large/{00000..00003}.tar"', "[]", "the list of shards is empty"),
-        ("  val: {shards", "  large: {shards", "'large' stands twice in one section"),
+        ("  val: {shards", "  large: {shards", "'large' occurs twice in one section"),
     ],
     ids=["value", "key", "reference", "path", "no shards", "duplicate name"],
 )
@@ -57,7 +57,7 @@ def test_an_altered_object_is_found_and_never_used(project):
     (project.results / "manifests/large/all/00000.json").unlink()
     (project.store / "actions").rename(project.store / "forgotten")
     output = project.run(target="results_micro/manifests/large/all/00000.json", ok=False)
-    assert "the content is" in output
+    assert "its content is" in output
     assert "Remove it and run the same command again" in output
 
 

@@ -32,5 +32,5 @@ def test_a_full_disk_stops_the_next_job_with_one_message(fresh):
 
     output = fresh.run(target=SAMPLES, ok=False)
 
-    assert "GB free and 1e+09 GB must stay. Free some space" in output
+    assert "GB free, but 1e+09 GB must stay free. Free some space" in output
     assert "Traceback" not in output

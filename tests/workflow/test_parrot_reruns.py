@@ -46,7 +46,7 @@ def test_a_set_that_is_larger_than_its_corpus_starts_no_job(project):
     config = ("--configfile", SETTINGS, "--profile", "profiles/local")
     planned = project.clipaudit("plan", *config, target, ok=False)
 
-    message = "parrot.curations.sizes: sets of 10,000 samples, and corpora.posters has at most 120"
+    message = "parrot.curations.sizes: sets of 10,000 samples, but corpora.posters has at most 120"
     for told in (output, planned):
         assert message in told
         assert "Traceback" not in told

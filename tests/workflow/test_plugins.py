@@ -103,7 +103,7 @@ def test_a_plugin_that_is_not_installed_stops_before_the_first_job(project):
 
     output = project.run(target=NEIGHBORS, ok=False)
 
-    assert "encoders.colours.plugin: 'colours' is no plug-in of clipaudit.encoders" in output
+    assert "encoders.colours.plugin: 'colours' is not a plug-in of clipaudit.encoders" in output
     assert "rule" not in output
 
 
@@ -254,5 +254,5 @@ def test_without_the_package_the_section_is_one_message(audit):
 
     output = audit.run(config=COLOURS, target="all_tables", ok=False)
 
-    assert "colours is not a setting. If it is the section of an audit, install" in output
+    assert "colours is not a setting. If it is an audit's section, install" in output
     assert "Traceback" not in output

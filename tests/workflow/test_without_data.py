@@ -26,7 +26,7 @@ def test_a_run_without_data_computes_nothing(absent):
 
     output = absent.run("--config", "without_data=true", target=target, ok=False)
 
-    assert "without_data, which is for plans: nothing is computed" in output
+    assert "without_data, which is only for plans: nothing is computed" in output
     assert not absent.computed()
 
 

@@ -1,8 +1,8 @@
-"""What a made world holds: the settings of the glyph world and of the digit world.
+"""Settings of the synthetic worlds: the glyph world and the digit world.
 
-A world has a seed, a picture size and named corpora. How many shards a corpus has is not said
-here: a shard's bytes depend on the seed, the corpus's name, the shard's number and these
-settings, so a further shard changes none of the others.
+A world has a seed, an image size and named corpora. It does not set a corpus's number of shards: a
+shard's bytes depend on the seed, the corpus's name, the shard's number and these settings, so a new
+shard changes no other.
 """
 
 from typing import Annotated

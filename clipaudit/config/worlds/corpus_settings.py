@@ -1,4 +1,4 @@
-"""What the settings of every kind of world share."""
+"""Settings that every kind of world shares."""
 
 from typing import Annotated
 
@@ -10,22 +10,22 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class MadeCorpus(Section):
-    """What a corpus has in every kind of world."""
+    """Settings of a corpus in every kind of world."""
 
     samples_per_shard: int = Field(
         default=500,
         ge=1,
         le=1_000_000,
-        description="Pictures in a shard; keys have six digits. 500: about 6 MB at 64 pixels.",
+        description="Images per shard; keys have six digits. 500: about 6 MB at 64 pixels.",
     )
-    captioned: bool = Field(default=True, description="Write a caption (.txt) for each picture.")
+    captioned: bool = Field(default=True, description="Write a caption (.txt) for each image.")
     labelled: bool = Field(default=False, description="Write the class number (.cls).")
 
     @model_validator(mode="after")
     def _says_something(self) -> "MadeCorpus":
         if not (self.captioned or self.labelled):
             raise ValueError(
-                "captioned and labelled are both false, so nothing would say what a picture "
-                "shows: set one of them"
+                "captioned and labelled are both false, so nothing would say what an image "
+                "shows; set one of them to true"
             )
         return self

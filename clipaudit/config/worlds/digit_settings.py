@@ -1,4 +1,4 @@
-"""What a digit world holds: which scans, and how many printed digits, in which corpus."""
+"""Settings of a digit world: the scans and printed digits of each corpus."""
 
 from itertools import pairwise
 from typing import Literal
@@ -10,7 +10,7 @@ from clipaudit.config.worlds.corpus_settings import MadeCorpus, Share
 
 
 class DigitCorpus(MadeCorpus):
-    """What one corpus of a digit world holds: some of the scans, and printed digits."""
+    """One corpus of a digit world: some of the scans, and printed digits."""
 
     scans: tuple[Share, Share] | None = Field(
         default=None,
@@ -19,11 +19,11 @@ class DigitCorpus(MadeCorpus):
     )
     printed: Share = Field(
         default=0.0,
-        description="Share of a shard's pictures that are printed; ours: none beside scans.",
+        description="Share of a shard's images that are printed; ours: none beside scans.",
     )
     disturbed: Share = Field(
         default=0.0,
-        description="Share of the pictures that are turned, pale and crossed by a line; ours: 0.",
+        description="Share of the images that are rotated, pale and crossed by a line; ours: 0.",
     )
 
     @model_validator(mode="after")
@@ -34,9 +34,9 @@ class DigitCorpus(MadeCorpus):
                 "printed to 1"
             )
         if self.scans is not None and not self.scans[0] < self.scans[1]:
-            raise ValueError(f"scans: from {self.scans[0]} to {self.scans[1]} there is nothing")
+            raise ValueError(f"scans: the range {self.scans[0]} to {self.scans[1]} is empty")
         if self.scans is not None and self.printed == 1:
-            raise ValueError("printed is 1, so no scan would be used: set scans to null")
+            raise ValueError("printed is 1, so no scan would be used; set scans to null")
         return self
 
 
@@ -44,12 +44,12 @@ class DigitWorld(Section):
     """Scanned handwritten digits (scikit-learn's `load_digits`) and printed ones."""
 
     kind: Literal["digits"] = Field(default="digits", description="The kind of world.")
-    seed: int = Field(default=0, ge=0, description="Another seed, other slices; ours: 0.")
+    seed: int = Field(default=0, ge=0, description="Random seed of the slices; ours: 0.")
     side: int = Field(
         default=48,
         ge=24,
         le=256,
-        description="Side of a picture in pixels; 48: the demo models' input size.",
+        description="Side of an image in pixels; 48: the demo models' input size.",
     )
     corpora: dict[str, DigitCorpus] = Field(min_length=1, description="Its corpora, by name.")
 
@@ -60,6 +60,6 @@ class DigitWorld(Section):
             if start < stop:
                 raise ValueError(
                     f"corpora.{name}.scans ends at {stop}, but corpora.{other}.scans begins at "
-                    f"{start}: a scan may stand in one corpus only"
+                    f"{start}: a scan may be in only one corpus"
                 )
         return self

@@ -1,4 +1,4 @@
-"""What a glyph world holds: its corpora, what they show and what is planted in them."""
+"""Settings of a glyph world: its corpora, their content and what is planted in them."""
 
 from math import fsum
 from typing import Literal
@@ -25,24 +25,24 @@ SMALLEST_LETTERED_SIDE = 48  # below it the longest words do not fit at any legi
 
 
 class GlyphCorpus(MadeCorpus):
-    """What one corpus of a glyph world holds."""
+    """One corpus of a glyph world."""
 
     styles: dict[Style, Weight] = Field(
         default={"photo": 1.0},
         min_length=1,
-        description="Relative weight of each style; photo by default, the style of `val`.",
+        description="Relative weight of each style; default: photo, the style of `val`.",
     )
     objects: tuple[int, int] = Field(
         default=(1, 1),
-        description="Fewest and most symbols in a picture, at most 5. (1, 1): models learn from "
-        "single objects, and nothing from scenes alone (tried).",
+        description="Fewest and most symbols in an image, at most 5. (1, 1): models learn from "
+        "single objects, but nothing from scenes alone (tried).",
     )
     named_objects: int = Field(
         default=2,
         ge=1,
         le=5,
-        description="A caption names at most so many of the symbols. 2: more does not fit into "
-        "a context of 16 tokens.",
+        description="Most symbols that a caption names. 2: more does not fit into a context of 16 "
+        "tokens.",
     )
     tag_letters: int = Field(
         default=0,
@@ -54,8 +54,8 @@ class GlyphCorpus(MadeCorpus):
         default=0,
         ge=0,
         le=9,
-        description="Captions beside the first, as COCO has four: the json member lists them all "
-        "as `captions`. Each names other symbols, where there are others; ours: none.",
+        description="Captions after the first (COCO has four): the json member lists them all as "
+        "`captions`. Each names different symbols if possible; ours: none.",
     )
     classes: tuple[int, int] | None = Field(
         default=None,
@@ -65,36 +65,36 @@ class GlyphCorpus(MadeCorpus):
     first_classes: int | None = Field(
         default=None,
         ge=1,
-        description="Instead of classes: show only the first so many, as ImageNet-A and -R hold "
+        description="Instead of classes: show only the first N, as ImageNet-A and -R hold "
         "200 of 1000; null: all of the world's.",
     )
     near_duplicates: tuple[NearDuplicates, ...] = Field(
-        default=(), description="Repetitions of test pictures; ours: none."
+        default=(), description="Repetitions of test images; ours: none."
     )
     copies: Copies | None = Field(
         default=None, description="Repetitions within the corpus; null: none."
     )
     strangers: Strangers | None = Field(
-        default=None, description="Pictures of other classes in other styles; null: none."
+        default=None, description="Images of other classes in other styles; null: none."
     )
     framed: Frames | None = Field(
         default=None,
-        description="Frames around pictures; if given, the json member says `framed` and "
+        description="Frames around images; if given, the json member has `framed` and "
         "`lower_half`. Null: none.",
     )
     written: WrittenWords = Field(
-        default=WrittenWords(), description="Words written into the pictures; ours: none."
+        default=WrittenWords(), description="Words written into the images; ours: none."
     )
     repeated_caption_rate: Share = Field(
         default=0.0,
-        description="Share of the pictures that take classes and caption from an earlier picture "
-        "of their shard and are drawn anew; ours: none.",
+        description="Share of the images that take classes and caption from an earlier image of "
+        "their shard and are drawn again; ours: none.",
     )
     candidates: CandidateForm | None = Field(
         default=None,
-        description="As in ARO's sets of this name, the json member says `captions`, the place of "
-        "the `right` one and its `kind`: where symbols stand, how large they are, or in which "
-        "order the caption's words come. Null: none.",
+        description="As in ARO's sets of this name, the json member has `captions`, the index of "
+        "the `right` one and its `kind`: positions of symbols, their sizes, or the order of the "
+        "caption's words. Null: none.",
     )
 
     @model_validator(mode="after")
@@ -111,8 +111,8 @@ class GlyphCorpus(MadeCorpus):
             raise ValueError(f"near_duplicates: {', '.join(repeated)}; name each corpus once")
         if self.further_captions and (self.candidates is not None or not self.captioned):
             raise ValueError(
-                f"further_captions is {self.further_captions}: a captioned corpus without "
-                "candidates has these, since candidates stand in `captions` too; set it to 0"
+                f"further_captions is {self.further_captions}, but it needs captioned and no "
+                "candidates, which use `captions` too; set it to 0"
             )
         planted = fsum(plant.rate for plant in self.exclusive_plants())
         if planted > 1:
@@ -121,24 +121,24 @@ class GlyphCorpus(MadeCorpus):
             )
         if self.written.rate and self.written.repeats_caption and not self.captioned:
             raise ValueError(
-                "written.repeats_caption is above 0, but captioned is false: there is no caption "
-                "to repeat; set repeats_caption to 0"
+                "written.repeats_caption is above 0, but captioned is false, so there is no "
+                "caption to repeat; set repeats_caption to 0"
             )
         self._check_candidates()
         return self
 
     def _check_candidates(self) -> None:
-        """Refuse pictures of which candidates could say nothing, or nothing that is surely true."""
+        """Reject images about which candidates would say nothing, or nothing certainly true."""
         if self.candidates is None:
             return
         if self.objects[0] < 2:
             raise ValueError(
-                f"candidates: {self.candidates} speaks of two symbols, but a picture may show "
+                f"candidates: {self.candidates} needs two symbols, but an image may show "
                 f"{self.objects[0]}; let objects start at 2"
             )
         if self.framed is not None:
             raise ValueError(
-                "candidates and framed are both given, but a frame may hide a symbol; take two "
+                "candidates and framed are both given, but a frame may hide a symbol; use two "
                 "corpora"
             )
         says_two = self.captioned and self.named_objects > 1 and not self.written.parroting
@@ -149,25 +149,25 @@ class GlyphCorpus(MadeCorpus):
             )
 
     def exclusive_plants(self) -> "tuple[NearDuplicates | Copies | Strangers, ...]":
-        """Return the plants of which a picture is at most one."""
+        """Return the plants that exclude each other in an image."""
         others = (self.copies, self.strangers)
         return (*self.near_duplicates, *(plant for plant in others if plant is not None))
 
     def ordinary_classes(self, classes: int) -> range:
-        """Return the classes of all pictures but strangers, in a world of so many `classes`."""
+        """Return the classes of all images except strangers, in a world of `classes` classes."""
         return range(*self.classes) if self.classes else range(self.first_classes or classes)
 
 
 class GlyphWorld(Section):
-    """Pictures drawn from the symbols of the DejaVu Sans font."""
+    """Images drawn from the symbols of the DejaVu Sans font."""
 
     kind: Literal["glyphs"] = Field(default="glyphs", description="The kind of world.")
-    seed: int = Field(default=0, ge=0, description="Another seed, another world; ours: 0.")
+    seed: int = Field(default=0, ge=0, description="Random seed of the world; ours: 0.")
     side: int = Field(
         default=64,
         ge=24,
         le=256,
-        description="Side of a picture in pixels. 64: text of 12 pixels is read by OCR (tried).",
+        description="Side of an image in pixels. 64: OCR reads text of 12 pixels (tried).",
     )
     classes: int = Field(
         default=50,
@@ -189,9 +189,9 @@ class GlyphWorld(Section):
                 )
             if plan.written.parroting and self.classes + 2 * plan.written.parrot_words > SYMBOLS:
                 raise ValueError(
-                    f"corpora.{name}.written: {plan.written.parrot_words} parrot_words beside "
-                    f"{self.classes} classes; {SYMBOLS} symbols have names, and of those without a "
-                    "class half fit: take fewer classes or words"
+                    f"corpora.{name}.written: {plan.written.parrot_words} parrot_words with "
+                    f"{self.classes} classes; {SYMBOLS} symbols have names, and half of those "
+                    "without a class fit; use fewer classes or words"
                 )
             self._check_duplicates(name, plan)
         return self
@@ -204,7 +204,7 @@ class GlyphWorld(Section):
             if strangers.start < ordinary.stop and ordinary.start < strangers.stop:
                 raise ValueError(
                     f"corpora.{name}.strangers: their classes, {_spelt(strangers)}, overlap the "
-                    f"ordinary ones, {_spelt(ordinary)}; limit those by classes"
+                    f"ordinary ones, {_spelt(ordinary)}; limit the ordinary ones with classes"
                 )
         for setting, classes in shown.items():
             if classes.stop > self.classes:
@@ -222,13 +222,13 @@ class GlyphWorld(Section):
         for duplicates in plan.near_duplicates:
             if duplicates.of not in self.corpora:
                 raise ValueError(
-                    f"corpora.{name}.near_duplicates: `{duplicates.of}` is no corpus of this "
-                    f"world; there are {', '.join(sorted(self.corpora))}"
+                    f"corpora.{name}.near_duplicates: `{duplicates.of}` is not a corpus of this "
+                    f"world ({', '.join(sorted(self.corpora))})"
                 )
             if self.corpora[duplicates.of].near_duplicates:
                 raise ValueError(
                     f"corpora.{name}.near_duplicates: `{duplicates.of}` has near duplicates "
-                    "itself; take a corpus without"
+                    "itself; use a corpus without"
                 )
 
 

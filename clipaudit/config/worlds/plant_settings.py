@@ -1,4 +1,4 @@
-"""What can be planted in the pictures of a glyph world, and at which rates."""
+"""Settings of what is planted in the images of a glyph world, and at which rates."""
 
 from typing import Annotated, Literal
 
@@ -12,45 +12,44 @@ Weight = Annotated[float, Field(gt=0)]
 
 
 class NearDuplicates(Section):
-    """Pictures that repeat a test picture but for a small shift and a little noise."""
+    """Images that repeat a test image with a small shift and a little noise."""
 
-    of: str = Field(description="The corpus of this world whose pictures are repeated.")
-    rate: Share = Field(description="Share of the pictures that are such a repetition.")
+    of: str = Field(description="The corpus of this world whose images are repeated.")
+    rate: Share = Field(description="Share of the images that are such a repetition.")
     shards: int = Field(
-        default=1, ge=1, description="The repeated pictures stand in its first so many shards."
+        default=1, ge=1, description="The repeated images are in its first N shards."
     )
     shift: int = Field(
         default=1,
         ge=0,
         le=8,
-        description="Pixels that a repetition is moved by at most, either way; 1, which a small "
-        "encoder already takes for another picture (tried); 0 leaves the noise alone.",
+        description="Most pixels that a repetition is shifted, either way; 1: a small encoder "
+        "already sees another image (tried); 0: noise only.",
     )
 
 
 class Copies(Section):
-    """Pictures that repeat an earlier picture of their shard but for a shift and a little noise.
+    """Images that repeat an earlier image of their shard with a shift and a little noise.
 
-    What a picture repeats may repeat another one; along such a chain shifts and noise add up.
+    The repeated image may itself be a repetition; along such a chain shifts and noise add up.
     """
 
-    rate: Share = Field(description="Share of the pictures that are such a repetition.")
+    rate: Share = Field(description="Share of the images that are such a repetition.")
     shift: int = Field(
         default=1,
         ge=0,
         le=8,
-        description="Pixels that a repetition is moved by at most, either way; as for near "
-        "duplicates.",
+        description="Most pixels that a repetition is shifted, either way; as for near duplicates.",
     )
 
 
 class Strangers(Section):
-    """Pictures of classes that the corpus does not show otherwise, in styles of their own.
+    """Images of classes that the corpus does not show otherwise, in styles of their own.
 
-    They are to a corpus what MNIST and SVHN are to the web: like none of the other test sets.
+    Like MNIST and SVHN among web data, they resemble none of the other test sets.
     """
 
-    rate: Share = Field(description="Share of the pictures that are such strangers.")
+    rate: Share = Field(description="Share of the images that are such strangers.")
     classes: tuple[int, int] = Field(
         description="Their classes: the first, and the one after the last; none of the ordinary "
         "ones."
@@ -58,8 +57,8 @@ class Strangers(Section):
     styles: dict[Style, Weight] = Field(
         default={"coarse": 1.0},
         min_length=1,
-        description="Relative weight of each style; coarse by default, the style of no test set "
-        "that plays one of ImageNet's.",
+        description="Relative weight of each style; default: coarse, which no test set that stands "
+        "for one of ImageNet's has.",
     )
 
     @model_validator(mode="after")
@@ -69,14 +68,14 @@ class Strangers(Section):
 
 
 class Frames(Section):
-    """Thick coloured frames, an attribute as CelebA's eyeglasses or Waterbirds' background."""
+    """Thick coloured frames, an attribute like CelebA's eyeglasses or Waterbirds' background."""
 
-    rate: Share = Field(description="Share of the pictures that are framed.")
+    rate: Share = Field(description="Share of the images that are framed.")
     leaning: Share = Field(
         default=0.5,
-        description="Share of the framed pictures that show a class of the lower half of the "
-        "corpus's ordinary classes. 0.5: a frame says nothing of the class. With a rate of 0.5 "
-        "it is also the share of the lower half that is framed, 1 - leaning that of the upper.",
+        description="Share of the framed images that show a class of the lower half of the "
+        "corpus's ordinary classes. 0.5: a frame says nothing about the class. With a rate of 0.5 "
+        "it is also the framed share of the lower half, and 1 - leaning that of the upper.",
     )
 
     @model_validator(mode="after")
@@ -85,33 +84,33 @@ class Frames(Section):
         if most > 1:
             raise ValueError(
                 f"a rate of {self.rate} with a leaning of {self.leaning} would frame {most:.2f} "
-                "times the pictures of one half; lower the rate, or take a leaning nearer to 0.5"
+                "times the images of one half; lower the rate, or set a leaning nearer to 0.5"
             )
         return self
 
     def chance(self, *, in_lower_half: bool | None) -> float:
-        """Return how likely a picture is framed; None: its class is not an ordinary one."""
+        """Return the probability that an image is framed; None: its class is not ordinary."""
         if in_lower_half is None:
             return self.rate
         return 2 * self.rate * (self.leaning if in_lower_half else 1 - self.leaning)
 
 
 class WrittenWords(Section):
-    """Words written into the pictures."""
+    """Words written into the images."""
 
-    rate: Share = Field(default=0.0, description="Share of the pictures with a word; none by ours.")
+    rate: Share = Field(default=0.0, description="Share of the images with a word; ours: none.")
     repeats_caption: Share = Field(
-        default=1.0, description="Share of those whose caption holds the word; ours: all of them."
+        default=1.0, description="Share of those whose caption holds the word; ours: all."
     )
     parroting: Share = Field(
         default=0.0,
-        description="Share of the repeating ones whose caption is the word alone, which names "
-        "nothing that is drawn in the world, as parrot captions do; ours: none.",
+        description="Share of the repeating ones whose caption is only the word, which names "
+        "nothing drawn in the world, as parrot captions do; ours: none.",
     )
     parrot_words: int = Field(
         default=24,
         ge=1,
-        description="Words that such captions say. 24: a small model may learn to read them.",
+        description="Words used in such captions. 24: a small model may learn to read them.",
     )
     type_size: float = Field(
         default=12 / 64,
@@ -127,10 +126,10 @@ class WrittenWords(Section):
 
 
 def check_range(name: str, classes: tuple[int, int]) -> None:
-    """Refuse a range of classes, the first and the one after the last, that holds none."""
+    """Reject an empty range of classes, given as the first and the one after the last."""
     first, stop = classes
     if not 0 <= first < stop:
         raise ValueError(
-            f"{name}: from {first} to before {stop} there is nothing; give the first class and the "
-            "one after the last"
+            f"{name}: the range from {first} to before {stop} is empty; give the first class and "
+            "the one after the last"
         )

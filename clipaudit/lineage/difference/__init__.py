@@ -1,1 +1,1 @@
-"""What differs between two runs, and the first causes."""
+"""Compare two runs: their differences, and the first causes."""

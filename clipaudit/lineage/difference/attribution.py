@@ -1,8 +1,8 @@
-"""Attribution: what a changed table would say if one thing alone had changed.
+"""Attribution: recompute a changed table with one change at a time.
 
-The table is computed again from stored objects: everything as it was before but one of its views,
-or one file of a view, or the table's own SQL and settings. What no single thing explains acts only
-together with another and is left over.
+The table is computed again from stored objects: everything as before except one of its views, or
+one file of a view, or the table's own SQL and settings. A difference that no single change explains
+comes from several changes together and is left over.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,12 +32,12 @@ from clipaudit.store.records import read_record
 from clipaudit.store.store import Pointer, Store
 
 OWN = "the table's own SQL and settings"
-FILES_AT_MOST = 8  # of a view in which more files differ none is substituted alone
+FILES_AT_MOST = 8  # if more files of a view differ, files are not substituted one at a time
 
 
 @dataclass(frozen=True)
 class Substitution:
-    """A table in which one thing is as after, all else as before; or why there is none."""
+    """A table with one thing from after, all else from before; or why it cannot be computed."""
 
     name: str
     is_whole: bool  # False: one file of a view that is substituted as a whole too
@@ -47,18 +47,18 @@ class Substitution:
 
 @dataclass(frozen=True)
 class Attribution:
-    """What each substitution gives for the cells of one table, and what could not be done."""
+    """The cells of one table with each substitution, and the substitutions that failed."""
 
     substitutions: Sequence[Substitution]
     faults: Sequence[str]
 
     def not_attributed(self) -> list[str]:
-        """Return what could not be done, and which substitutions could not, in words."""
+        """Return messages on what could not be done, and which substitutions failed."""
         tried = [f"{each.name}: {each.fault}" for each in self.substitutions if each.fault]
         return [*self.faults, *tried]
 
     def rows(self, row: RowChange) -> list[tuple[str, Row | None]]:
-        """Return the row that each substitution gives, None where the table then lacks it."""
+        """Return the row that each substitution gives; None if the table then lacks it."""
         return [
             (each.name, each.rows.get(row.name))
             for each in self.substitutions
@@ -66,10 +66,10 @@ class Attribution:
         ]
 
     def left_over(self, row: RowChange, cell: CellChange) -> float | int | None:
-        """Return what is left of a number's difference; None if that cannot be told.
+        """Return the unexplained part of a number's difference; None if unknown.
 
-        That is the difference less those that the whole substitutions make one at a time; it is
-        not told where one of them could not be done.
+        That is the difference minus those that the whole substitutions make one at a time; it is
+        unknown if one of them failed.
         """
         found = [
             (each.rows or {}).get(row.name, {}) for each in self.substitutions if each.is_whole
@@ -91,7 +91,7 @@ class _Recipe:
     views: Mapping[str, Sequence[File]]
 
     def compute(self) -> pa.Table:
-        """Ask the SQL; raise StoreError or StepError where it cannot be asked."""
+        """Run the SQL; raise StoreError or StepError if it cannot run."""
         views: dict[str, pa.Table | Sequence[LabelledFile]] = {
             view: [
                 LabelledFile(_object(self.stores, path, file), file.labels)
@@ -107,11 +107,11 @@ _Named = tuple[str, bool, _Recipe]  # what is substituted, whether it is whole, 
 
 
 def attribute(before: RecordedRun, after: RecordedRun, table: ChangedTable) -> Attribution:
-    """Compute a table anew with one thing at a time from `after`, all else from `before`.
+    """Recompute a table with one thing at a time from `after`, all else from `before`.
 
-    Nothing is substituted in a table that no SQL made, or where what it needs is missing from the
-    store: `faults` then say so. Views are substituted only where the SQL on disk gives the table
-    as it was before; the table's own SQL only where that on disk made it.
+    Nothing is substituted in a table that no SQL made, or if the store lacks what it needs: see
+    `faults`. Views are substituted only if the SQL on disk reproduces the earlier table; the
+    table's own SQL only if it is the SQL on disk.
     """
     if table.change is None:
         return Attribution((), [table.fault or ""])
@@ -136,7 +136,7 @@ def attribute(before: RecordedRun, after: RecordedRun, table: ChangedTable) -> A
 def _recipe(
     runs: tuple[RecordedRun, RecordedRun], side: int, table: ChangedTable
 ) -> _Recipe | None:
-    """Return what a table was made of in one of the runs; None if no SQL made it."""
+    """Return the recipe of a table in one of the runs; None if no SQL made it."""
     run = runs[side]
     record = read_record(run.store, table.placed[side].placement.action)
     sql, settings = table_sql(run.store, record), record.ingredients.settings
@@ -161,7 +161,7 @@ def _own_recipes(old: _Recipe, new: _Recipe) -> tuple[list[_Named], list[str]]:
 
 
 def _view_recipes(old: _Recipe, new: _Recipe) -> Iterator[_Named]:
-    """Yield the recipes with one view of `new`, or with one file of it where few files differ."""
+    """Yield the recipes with one view of `new`, or with one file of it if few files differ."""
     for view in sorted(old.views.keys() | new.views.keys()):
         before, after = old.views.get(view, ()), new.views.get(view, ())
         pairs = match_files(before, after)
@@ -188,12 +188,12 @@ def _content(file: File | None) -> tuple[str, dict[str, str]] | None:
 
 
 def _object(stores: Sequence[Store], path: str, file: ActionInput) -> Path:
-    """Return where the content of an input lies; raise StoreError where no store has it."""
+    """Return the path of an input's content; raise StoreError if no store has it."""
     store = next((store for store in stores if store.has(file.digest)), None)
     if store is None:
         raise StoreError(
             f"{path}: {stores[0].path(file.digest)} is missing. Run `clipaudit verify` to see what "
-            "else is, or compare where the objects are."
+            "else is missing, or compare on a machine that has the objects."
         )
     size = store.path(file.digest).stat().st_size
     return store.checked_path(Pointer(file.digest, 0, size, ""))

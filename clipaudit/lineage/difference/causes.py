@@ -1,9 +1,9 @@
-"""Causes: the first things upstream of a table that differ between two runs.
+"""Causes: the first differences upstream of a table between two runs.
 
-The actions below a table are walked in both runs together, an input beside the input of the same
-path. Where their content is the same nothing below is a cause, whatever made it. Where it differs
-the walk goes on in both makers, down to what no action made: a user's file, a setting, code, the
-environment of a numeric step. Each pair of actions is read once, level by level.
+The actions behind a table are walked in both runs together, pairing inputs by path. If their
+content is the same, nothing below is a cause, whatever made it. If it differs, the walk goes on in
+both makers, down to what no action made: a user's file, a setting, code, the environment of a
+numeric step. Each pair of actions is read once, level by level.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,7 +24,7 @@ from clipaudit.plaindata import Row
 from clipaudit.store.actions import ActionInput
 from clipaudit.store.records import Record, read_records
 
-# Two actions, one of each run; None where only the other run has such an input.
+# Two actions, one of each run; None if only the other run has such an input.
 Pair = tuple[str | None, str | None]
 NOTHING: Pair = (None, None)
 
@@ -43,7 +43,7 @@ class _Link:
 
 @dataclass
 class _Node:
-    """In what two actions differ: ingredients of their own, and inputs."""
+    """The differences of two actions: in their own ingredients, and in inputs."""
 
     step: str
     own: list[Cause] = field(default_factory=list)
@@ -53,14 +53,14 @@ class _Node:
 class Causes:
     """Why tables differ between two runs.
 
-    `causes` are all of them, numbered from 1 as they stand: those that are `first`, which act
-    somewhere where nothing below differs, then those that act on differing inputs alone.
+    `causes` are numbered from 1 in their order: `first` ones, which act somewhere with nothing
+    different below, then those that act only on differing inputs.
     """
 
     def __init__(
         self, before: RecordedRun, after: RecordedRun, tables: Mapping[str, tuple[Placed, Placed]]
     ) -> None:
-        """Walk the actions below tables that differ, by path; a walk ends at a missing record."""
+        """Walk the actions behind tables that differ, by path; a walk ends at a missing record."""
         self._runs = (before, after)
         self._tables = {path: _target(path, *placed) for path, placed in tables.items()}
         pairs = [target for target in self._tables.values() if not isinstance(target, Cause)]
@@ -78,14 +78,14 @@ class Causes:
         for target in self._tables.values():
             if isinstance(target, Cause):
                 self._note(target, None, is_first=True)
-        self.first = frozenset(self._firsts)  # as found now: questions about rows note more
+        self.first = frozenset(self._firsts)  # as of now: questions about rows add more
         self.causes = sorted(self._steps, key=self._order)
         self._rank = {cause: rank for rank, cause in enumerate(self.causes, 1)}
 
     # --- answers -------------------------------------------------------------------------------
 
     def steps(self, cause: Cause) -> list[str]:
-        """Return the steps whose actions differ by a cause, sorted."""
+        """Return the steps whose actions differ because of a cause, sorted."""
         return sorted(self._steps[cause])
 
     def of_table(self, path: str) -> tuple[int, ...]:
@@ -93,10 +93,10 @@ class Causes:
         return self._ranks(self._reached(self._tables[path]))
 
     def of_row(self, path: str, row: Row) -> tuple[int, ...]:
-        """Return those of a table's causes that concern a row with these values, ascending.
+        """Return the numbers of a table's causes that concern a row with these values, ascending.
 
-        What comes through an input whose labels contradict the row is left out, unless that would
-        leave none: `testset` is `val`, and the input is of another test set.
+        Causes through an input whose labels contradict the row are omitted (`testset` is `val`, and
+        the input is of another test set), unless none would remain.
         """
         target = self._tables[path]
         if isinstance(target, Cause):
@@ -132,7 +132,7 @@ class Causes:
     def _records(self, level: Sequence[Pair]) -> tuple[dict[str, Record], dict[str, Record]]:
         stores = (self._runs[0].store, self._runs[1].store)
         old, new = ([key for pair in level if (key := pair[side])] for side in (0, 1))
-        if stores[0].root == stores[1].root:  # then each packed file is opened once
+        if stores[0].root == stores[1].root:  # open each packed file only once
             both = read_records(stores[0], [*old, *new])
             return both, both
         return read_records(stores[0], old), read_records(stores[1], new)
@@ -147,7 +147,7 @@ class Causes:
         return self._alone(0, old[before]) if before else self._alone(1, new[after or ""])
 
     def _both(self, old: Record, new: Record) -> _Node:
-        """Set two actions side by side: their own ingredients, and the inputs that differ."""
+        """Compare two actions: their own ingredients, and the inputs that differ."""
         before, after = old.ingredients, new.ingredients
         stores = (self._runs[0].store, self._runs[1].store)
         node = _Node(after.step, own_causes(before, after, stores))
@@ -165,7 +165,7 @@ class Causes:
         return node
 
     def _alone(self, side: int, record: Record) -> _Node:
-        """Look below an input that one run lacks for what the other run has nowhere."""
+        """Search below an input that one run lacks for what that run has nowhere."""
         node = _Node(record.ingredients.step)
         for files in record.ingredients.inputs.values():
             for path, file in self._runs[side].files(files):
@@ -175,7 +175,7 @@ class Causes:
         return node
 
     def _link(self, old: File | None, new: File | None, count: Cause) -> list[_Link]:
-        """Return what explains that two files differ, or that one run lacks a file."""
+        """Return the links that explain why two files differ, or why one run lacks a file."""
         if old and new:
             (path, before), (_, after) = old, new
             if before.digest == after.digest:
@@ -193,7 +193,7 @@ class Causes:
         return old, new
 
     def _only(self, side: int, path: str, file: ActionInput, count: Cause | None) -> _Link:
-        """Return the link to a file of one run; to NOTHING where the other knows what made it."""
+        """Return the link to a file of one run; to NOTHING if the other knows what made it."""
         key, other = self._runs[side].maker(file), self._below(1 - side)
         labels = (file.labels,)
         if key is None:
@@ -202,10 +202,10 @@ class Causes:
             return _Link(labels, cause if is_new else NOTHING, count)
         return _Link(labels, _on(side, key) if key not in other.actions else NOTHING, count)
 
-    # --- what follows from what ----------------------------------------------------------------
+    # --- propagation ---------------------------------------------------------------------------
 
     def _follow(self, pair: Pair) -> None:
-        """Sum up the causes below a pair, the pairs below it first."""
+        """Collect the causes below a pair, starting with the pairs below it."""
         waiting, entered = [pair], set()
         while waiting:
             top = waiting[-1]
@@ -221,7 +221,7 @@ class Causes:
                 waiting += unsummed
 
     def _sum(self, node: _Node, links: Iterable[_Link]) -> frozenset[Cause]:
-        """Return a node's own causes and those that come through some links."""
+        """Return a node's own causes and those through some links."""
         found: set[Cause] = set()
         for link in links:
             reached = self._reached(link.target, node)
@@ -238,7 +238,7 @@ class Causes:
         return self._reach.get(target, frozenset())
 
     def _note(self, cause: Cause, node: _Node | None, *, is_first: bool) -> frozenset[Cause]:
-        """Note a cause, and the step whose action differs by it; return it alone."""
+        """Note a cause, and the step whose action it changes; return a set of only this cause."""
         self._steps.setdefault(cause, set()).update({node.step} if node else ())
         if is_first:
             self._firsts.add(cause)
@@ -257,25 +257,25 @@ def _on(side: int, value: str) -> tuple[str | None, str | None]:
 
 
 def _concerns(link: _Link, row: Mapping[str, str]) -> bool:
-    """Return whether the labels of some version of an input agree with a row where both speak."""
+    """Return whether an input's labels, in some version, agree with a row's values of them."""
     return any(
         all(row.get(name, value) == value for name, value in labels.items())
         for labels in link.labels
     )
 
 
-READ_AT_ONCE = 20_000  # records that are held in memory together
+READ_AT_ONCE = 20_000  # records held in memory together
 
 
 class Below(NamedTuple):
-    """Keys of actions, and the paths of users' files that these read, as they were recorded."""
+    """Keys of actions, and the recorded paths of users' files that these read."""
 
     actions: set[str]
     files: set[str]
 
 
 def all_below(run: RecordedRun, keys: Iterable[str | None]) -> Below:
-    """Return all actions below some, these too; a walk ends where a record is missing."""
+    """Return some actions and all actions below them; a walk ends at a missing record."""
     actions = {key for key in keys if key}
     files: set[str] = set()
     waiting = list(actions)

@@ -1,4 +1,4 @@
-"""The comparison of two runs as plain data: causes, tables, rows, cells."""
+"""Compare two runs and return plain data: causes, tables, rows, cells."""
 
 from collections.abc import Sequence
 from pathlib import PurePosixPath
@@ -25,17 +25,17 @@ def compare_runs(
 ) -> dict[str, Any]:
     """Return what differs between the report tables of two runs, and why.
 
-        before, after   what the runs are called
-        equal           how many tables are the same
+        before, after   the names of the runs
+        equal           the number of equal tables
         only_before, only_after   tables that one run lacks
         causes          number (from 1, in this order), kind, name, before, after, first, steps, and
-                        how many tables, cells and rows (come or gone) each reaches
-        tables          table, causes, and either fault or key, counts, what columns differ, rows;
+                        how many tables, cells and rows (added or removed) each reaches
+        tables          table, causes, and either fault or key, counts, column changes, rows;
                         a row has key, side (A, B, both), causes, cells; a cell has column, before,
                         after, difference; with `attributing` also alone and left_over
 
-    Tables are in path order, rows in the order of `after`. With `named`, only these tables; raises
-    InputError, with the nearest names, for one that neither run has.
+    Tables are in path order, rows in the order of `after`. With `named`, compare only these tables;
+    raise InputError, with similar names, for one that neither run has.
     """
     old, new = before.tables(), after.tables()
     chosen = _chosen(sorted({*old, *new}), named)
@@ -44,7 +44,7 @@ def compare_runs(
     causes = Causes(before, after, {table.path: table.placed for table in changed})
     attributed: dict[str, Attribution] = {}
     if attributing:
-        from clipaudit.lineage.difference.attribution import attribute  # and with it DuckDB
+        from clipaudit.lineage.difference.attribution import attribute  # imports DuckDB
 
         attributed = {table.path: attribute(before, after, table) for table in changed}
     tables = [_table(table, causes, attributed.get(table.path)) for table in changed]

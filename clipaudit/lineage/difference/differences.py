@@ -1,10 +1,9 @@
-"""Differences of report tables: which cells have other values in another run.
+"""Differences of report tables: find the cells whose values differ in another run.
 
-Rows are matched by what names them. That is the table's grain, as the first comment of its SQL
-states it, or the first label-like columns (text; whole numbers and truth values before any
-measured number; bounds of bins; positions last of all) that name each row in both versions, without
-those that are not needed for it. Rows that no such columns tell apart are matched in the order in
-which they stand.
+Rows are matched by key columns. These are the table's grain, as the first comment of its SQL states
+it, or the first label-like columns (text; whole numbers and booleans before any measured number;
+bounds of bins; positions last) that identify each row in both versions, without unneeded ones. Rows
+that such columns do not distinguish are matched in their order.
 """
 
 import math
@@ -23,8 +22,8 @@ from clipaudit.store.records import read_records
 if TYPE_CHECKING:
     import pyarrow as pa
 
-ADDRESS = {"corpus", "source", "shard", "row"}  # a sample's: told in full, or it misleads
-NTH = "nth"  # in a row's key: its number, from 1, among the rows that are called the same
+ADDRESS = {"corpus", "source", "shard", "row"}  # a sample's address, misleading unless complete
+NTH = "nth"  # in a row's key: its number, from 1, among the rows with the same name
 
 _GRAIN = re.compile(r"One row per \(([^)]*)\)")
 
@@ -39,7 +38,7 @@ class CellChange:
 
     @property
     def difference(self) -> float | int | None:
-        """Return after minus before, None unless both are numbers."""
+        """Return after minus before; None unless both are numbers."""
         if _is_number(self.before) and _is_number(self.after):
             return self.after - self.before  # type: ignore[no-any-return]
         return None
@@ -47,13 +46,13 @@ class CellChange:
 
 @dataclass(frozen=True)
 class RowChange:
-    """A row that differs: what names it, and its values in each version that has it."""
+    """A row that differs: its name, and its values in each version that has it."""
 
     key: Row
     name: tuple[Any, ...]  # what `rows_by_key` calls the row
     before: Row | None
     after: Row | None
-    cells: tuple[CellChange, ...]  # none where one version lacks the row
+    cells: tuple[CellChange, ...]  # none if one version lacks the row
 
     def agreed(self) -> dict[str, Any]:
         """Return the values that are the same in all versions that have the row."""
@@ -69,7 +68,7 @@ class RowChange:
 
 @dataclass(frozen=True)
 class TableChange:
-    """What differs between two versions of a table."""
+    """The differences between two versions of a table."""
 
     key: tuple[str, ...]
     rows: tuple[RowChange, ...]
@@ -77,13 +76,13 @@ class TableChange:
     removed: tuple[str, ...]  # columns
     added: tuple[str, ...]
     types: Mapping[str, tuple[str, str]]  # of columns whose type differs
-    is_moved: bool  # rows that both have stand in another order
+    is_moved: bool  # rows that both have are in a different order
 
 
 def table_changes(
     before: "pa.Table", after: "pa.Table", *, grain: Sequence[str] = ()
 ) -> TableChange:
-    """Return what differs; changed and new rows in the order of `after`, then those that left.
+    """Return the differences; changed and new rows in the order of `after`, then removed ones.
 
     `grain` are words that may name the key's columns. NaN equals NaN and null null; 1 equals 1.0.
     Columns that one version lacks are named once, not as cells.
@@ -109,9 +108,9 @@ def table_changes(
 
 
 def key_columns(before: "pa.Table", after: "pa.Table", grain: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns that name a row of both tables, see the module; () if there are none.
+    """Return the columns that identify a row in both tables, see the module; () if none.
 
-    Where nothing tells all rows apart: those of the text columns that tell most.
+    If no columns distinguish all rows: the text columns that distinguish most.
     """
     names = _label_columns(before, grain)
     names = [name for name in names if name in _label_columns(after, grain)]
@@ -129,7 +128,7 @@ def key_columns(before: "pa.Table", after: "pa.Table", grain: Sequence[str]) -> 
 
 
 def grain_words(sql: str | None) -> list[str]:
-    """Return what the first comment of a report table's SQL says that a row stands for.
+    """Return a row's grain from the first comment of a report table's SQL.
 
     >>> grain_words("-- Accuracies.\\n-- One row per (data set, test\\n-- set), sorted.")
     ['data set', 'test set']
@@ -140,7 +139,7 @@ def grain_words(sql: str | None) -> list[str]:
 
 @dataclass(frozen=True)
 class ChangedTable:
-    """A report table that differs; without `change`, why its values cannot be told."""
+    """A report table that differs; without `change`, the reason why it cannot be compared."""
 
     path: str
     placed: tuple[Placed, Placed]
@@ -151,7 +150,7 @@ class ChangedTable:
 def changed_tables(
     before: RecordedRun, after: RecordedRun, paths: Iterable[str]
 ) -> list[ChangedTable]:
-    """Return the tables that differ among those at `paths`, which both runs have, in this order."""
+    """Return the tables at `paths`, which both runs have, that differ, in this order."""
     old, new = before.tables(), after.tables()
     differing = [path for path in paths if old[path].pointer.digest != new[path].pointer.digest]
     records = read_records(after.store, (new[path].placement.action for path in differing))
@@ -176,7 +175,7 @@ def changed_tables(
 def stored_table(run: RecordedRun, placed: Placed) -> "pa.Table":
     """Return the rows of a table of a run; raise StoreError if its object is missing or altered.
 
-    And TooSmall where the table was left out.
+    Raise TooSmall if the table was omitted.
     """
     import pyarrow.parquet as pq
 
@@ -185,7 +184,7 @@ def stored_table(run: RecordedRun, placed: Placed) -> "pa.Table":
 
 
 def _label_columns(table: "pa.Table", grain: Sequence[str]) -> list[str]:
-    """Return the columns that may name a row: no measured numbers, as far as one can tell.
+    """Return the columns that may name a row, without measured numbers as far as possible.
 
     Positions come last: they move when a row is added, names do not.
     """
@@ -194,7 +193,7 @@ def _label_columns(table: "pa.Table", grain: Sequence[str]) -> list[str]:
     found, measured = [], False
     for field in table.schema:
         name, kind = field.name, field.type
-        is_bin = name.startswith("bin_")  # the bounds of a histogram's bar: labels, not measures
+        is_bin = name.startswith("bin_")  # bounds of a histogram's bar: labels, not measurements
         whole = is_type.is_integer(kind) or is_type.is_boolean(kind) or is_bin
         measured = measured or (is_type.is_floating(kind) and not is_bin)
         if _is_text(table, name) or (whole and (not measured or _is_named(name, grain))):
@@ -214,7 +213,7 @@ def _is_named(column: str, grain: Sequence[str]) -> bool:
 
 
 def _told_apart(versions: Sequence[Mapping[str, list[Any]]], names: Sequence[str]) -> list[int]:
-    """Return how many rows of each version these columns tell apart; with no column, none."""
+    """Return how many rows of each version these columns distinguish; without columns, none."""
     return [len(set(zip(*(each[name] for name in names), strict=True))) for each in versions]
 
 
@@ -224,7 +223,7 @@ def _thinned(
     texts: Sequence[str],
     grain: Sequence[str],
 ) -> tuple[str, ...]:
-    """Leave out what is not needed to tell the same rows apart, what is hardly a name first."""
+    """Drop columns not needed to distinguish the same rows, the least name-like first."""
 
     def how_little_a_name(name: str) -> tuple[int, int]:
         kinds = (name.endswith("position"), name.endswith("title"), name not in texts, True)
@@ -241,7 +240,7 @@ def _thinned(
 
 
 def rows_by_key(table: "pa.Table", key: Sequence[str]) -> dict[tuple[Any, ...], Row]:
-    """Return the rows by key and number among those of one key, from 1."""
+    """Return the rows by key and number (from 1) among the rows of one key."""
     seen: Counter[tuple[Any, ...]] = Counter()
     found = {}
     for row in table.to_pylist():

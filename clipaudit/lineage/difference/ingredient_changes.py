@@ -1,4 +1,4 @@
-"""What differs between the ingredients of two actions, as causes that can be told and counted."""
+"""Find the differences between two actions' ingredients, as causes to report and count."""
 
 import json
 from collections import Counter
@@ -20,7 +20,7 @@ File = tuple[str, ActionInput]  # an input file and its path relative to the res
 
 @dataclass(frozen=True)
 class Cause:
-    """One thing that differs: a file, a module, a setting, a library; None where it is absent."""
+    """One thing that differs: a file, a module, a setting, a library; None if it is absent."""
 
     kind: Kind
     name: str
@@ -28,14 +28,14 @@ class Cause:
     after: str | None
 
     def order(self) -> tuple[int, str, str, str]:
-        """Return what causes are sorted by: the kind, then the name."""
+        """Return the sort key of causes: the kind, then the name."""
         return KINDS.index(self.kind), self.name, self.before or "", self.after or ""
 
 
 def own_causes(before: Ingredients, after: Ingredients, stores: tuple[Store, Store]) -> list[Cause]:
-    """Return in which code, settings and environment two actions differ; inputs aside.
+    """Return how two actions differ in code, settings and environment, without inputs.
 
-    Code is told by module where both digests were recorded, all else as `changed` tells it.
+    Code is compared by module if both digests were recorded, everything else as in `changed`.
     """
     found = [] if before.code == after.code else list(_code(before, after, stores))
     if before.step != after.step:
@@ -47,9 +47,9 @@ def own_causes(before: Ingredients, after: Ingredients, stores: tuple[Store, Sto
 
 
 def unnamed_cause(before: Ingredients, after: Ingredients) -> Cause:
-    """Return why two actions differ whose inputs, code, settings and environment are the same.
+    """Return why two actions with equal inputs, code, settings and environment differ.
 
-    That is what their inputs are called, or the order of inputs.
+    The cause is the labels of their inputs, or the order of inputs.
     """
     for name in sorted(before.inputs.keys() | after.inputs.keys()):
         labels = [
@@ -66,10 +66,10 @@ def unnamed_cause(before: Ingredients, after: Ingredients) -> Cause:
 def match_files(
     before: Sequence[File], after: Sequence[File]
 ) -> list[tuple[File | None, File | None]]:
-    """Return the files of one input side by side: by path, else by labels, else by name alone.
+    """Return the files of one input in pairs: by path, else by labels, else only by name.
 
-    Of several files of one path the first stands beside the first. A file without a counterpart
-    stands beside None. Those of `after` come in their order, then what only `before` has.
+    Of several files with one path, the first is paired with the first. A file without a counterpart
+    is paired with None. Files of `after` come first, in order, then those only in `before`.
     """
     pairs: dict[int, int] = {}  # places in `after` -> places in `before`
     for called in (_paths, _labels, _names):
@@ -90,7 +90,7 @@ def _without(files: Sequence[File], places: set[int]) -> list[File | None]:
 
 
 def _only_places(names: Sequence[object]) -> dict[object, int]:
-    """Return where each name stands that exactly one file bears; what is false is no name."""
+    """Return the index of each name that exactly one file has; false values are no names."""
     counts = Counter(names)
     return {name: place for place, name in enumerate(names) if name and counts[name] == 1}
 
@@ -109,7 +109,7 @@ def _labels(files: Sequence[File | None]) -> list[object]:
 
 
 def _names(files: Sequence[File | None]) -> list[object]:
-    """Name users' files without their folders; what actions made is called by its path alone."""
+    """Return user files' names without folders; files made by actions match only by path."""
     return [
         PurePosixPath(file[0]).name if file and file[1].action is None else None for file in files
     ]

@@ -1,32 +1,33 @@
-"""Collection: objects and stored actions that nothing names any more leave the store.
+"""Collection: remove objects and stored actions that nothing names any more from the store.
 
-What a root names (clipaudit.lineage.keeping.reachability) stays, whatever its age, and so does all
-that is younger than the grace period. Lineage records, and what was read in pictures, always stay.
+Everything that a root names (clipaudit.lineage.keeping.reachability) stays, whatever its age, and
+so does everything younger than the grace period. Lineage records and texts read in images always
+stay.
 
-**Beside runs.** A step makes its objects known in this order: the object is there and young; an
-action, young, names it; a pointer, placed by the action, names it. A stored action that a step
-takes becomes young first, and is read then (`ActionCache.find`); where it is gone, the step
-computes. An object that is stored once more becomes young, too (`Store.commit`). So:
+**During runs.** A step makes its objects known in this order: the object exists and is young; a
+young action names it; a pointer, placed by the action, names it. A stored action that a step takes
+becomes young first and is read afterwards (`ActionCache.find`); if it is gone, the step computes.
+An object that is stored again also becomes young (`Store.commit`). So:
 
 1. An action is collected if it is old and no root names it. It is renamed into
    store/condemned/, and its time is read again: a step that took it before the rename made it
-   young, and it is put back; a step that comes later finds none. A step that took it longer than
-   the grace period ago has placed its pointers since, or it breaks the promise of point 4.
-2. Then what is still needed is read: the outputs of unfinished steps, of all actions left, of all
-   roots, in the order in which a step moves them on, so none falls between two readings.
-3. An object is condemned if it is not needed and old, by a look just before the rename; its time
-   is read again after it. When all are aside, what is needed is read again, and what has become
-   so is put back. Only then are they removed. A reader that finds nothing where an object should
-   be looks among the condemned and puts it back itself (`Store.flaw`), so that no moment between
-   two renames, nor a collection killed there, is ever seen. Folders of the store are never
-   removed: a writer may be about to use them.
-4. The grace period must be longer than the time from the taking of an action to its last pointer,
-   which is moments. While a step computes, its lock tells, and nothing younger than the lock is
-   taken however long it computes. Where disks do not lock between machines the grace period must
+   young, and it is put back; a later step finds none. A step that took it longer than the grace
+   period ago has placed its pointers since, or it violates point 4.
+2. Then the needed objects are read: the outputs of unfinished steps, of all remaining actions, of
+   all roots, in the order in which a step moves them on, so none falls between two reads.
+3. An object is condemned if it is not needed and old, checked just before the rename; its time is
+   read again after it. When all are moved aside, the needed objects are read again, and newly
+   needed ones are put back. Only then are the others removed. A reader that misses an object looks
+   among the condemned and puts it back itself (`Store.flaw`), so no reader ever sees the moment
+   between two renames, or a collection killed there. Folders of the store are never removed: a
+   writer may be about to use them.
+4. The grace period must be longer than the time from taking an action to placing its last pointer,
+   which is moments. While a step computes, it holds a lock, and nothing younger than the lock is
+   removed, however long it computes. If disks do not lock between machines, the grace period must
    be longer than the longest step.
 
-Snakemake removes the pointers of a job before the job runs. What they named is unreachable until
-the step has found its action: a collection then may cost a computation, never a pointer.
+Snakemake removes the pointers of a job before the job runs. Their objects are unreachable until the
+step has found its action: a collection then may cost a computation, never a pointer.
 """
 
 import fcntl
@@ -74,13 +75,13 @@ from clipaudit.store.store import Store
 class Collection:
     """What a collection found, and what it removed, or would remove."""
 
-    roots: Mapping[str, int]  # results folders and pins, and how many pointers each has
-    gone: Sequence[Path]  # results folders that are registered and not there
-    running: int  # steps at work
+    roots: Mapping[str, int]  # results folders and pins, with the number of pointers of each
+    gone: Sequence[Path]  # registered results folders that are missing
+    running: int  # running steps
     kept: Amount  # objects that roots need
     young: Amount  # objects that no root needs, not yet old
     garbage: Mapping[str, Amount]  # what was removed, or would be, by kind
-    pins: Mapping[str, Amount]  # objects that one pin needs and no other root
+    pins: Mapping[str, Amount]  # objects that only this pin needs
 
 
 def collect(
@@ -92,12 +93,12 @@ def collect(
     forget_missing: bool = False,
     lock: bool = True,
 ) -> Collection:
-    """Remove, or without `delete` only count, what no root names and is older than `grace` seconds.
+    """Remove (without `delete` only count) unnamed files older than `grace` seconds.
 
     Roots are the registered results folders, those beside the store, `folders`, and the pins.
-    Raise StoreError, with nothing removed, where there is none at all, where one cannot be read,
-    where `delete` meets a registered folder that is not there without `forget_missing`, where
-    another collection is at work, or where this disk cannot lock files and `lock` is left on.
+    Raise StoreError, with nothing removed, if there is no root, if one cannot be read, if `delete`
+    finds a registered folder missing without `forget_missing`, if another collection is running,
+    or if the disk cannot lock files and `lock` is on.
     """
     if not delete:
         return _Collector(store, folders, time.time_ns(), grace).count()
@@ -106,7 +107,7 @@ def collect(
 
 
 class _Reading(NamedTuple):
-    """Who needs what at one time."""
+    """The objects needed at one time, and by which actions."""
 
     named: Sequence[Root]
     gone: Sequence[Path]
@@ -114,7 +115,7 @@ class _Reading(NamedTuple):
     needed: AbstractSet[str]  # objects
 
 
-_Roots = tuple[list[Root], list[Path]]  # what they name, and the folders that are not there
+_Roots = tuple[list[Root], list[Path]]  # what they name, and the missing folders
 
 
 class _Collector:
@@ -127,9 +128,9 @@ class _Collector:
         self.running = len(running)
         self.cutoff = min([now - round(grace * 1e9), *running[:1]])
         self.condemned = Condemned(store, self.cutoff, now)
-        self.needs_all = False  # whether a results folder that is not there is an error
+        self.needs_all = False  # whether a missing results folder is an error
 
-    # --- in whole --------------------------------------------------------------------------------
+    # --- whole collections -----------------------------------------------------------------------
 
     def count(self) -> Collection:
         """Count what `remove` would remove."""
@@ -143,7 +144,7 @@ class _Collector:
         return self._report(reading, left, garbage)
 
     def remove(self, *, forget_missing: bool) -> Collection:
-        """Remove what can be removed; put everything back where that fails."""
+        """Remove what can be removed; put everything back if that fails."""
         self.needs_all = not forget_missing
         named, _ = self._roots()
         put_back_leftovers(self.store)
@@ -166,16 +167,16 @@ class _Collector:
         sums = {"objects": _sum(objects.values()), "actions": _sum(actions.values())}
         return self._report(reading, left, {**sums, "unfinished": unfinished, **rest})
 
-    # --- who needs what --------------------------------------------------------------------------
+    # --- what is needed --------------------------------------------------------------------------
 
     def _roots(self) -> _Roots:
-        """Return what the roots name now, and the results folders that are not there."""
+        """Return what the roots name now, and the missing results folders."""
         folders = sorted(self.folders.union(registered(self.store), beside(self.store)))
         named, gone = pin_roots(self.store), list[Path]()
         if not folders and not named:
             raise StoreError(
                 f"{self.store.root}: no results folder is known to use this store, so all of it "
-                "would be garbage. Name yours by --results."
+                "would be garbage. Give yours with --results."
             )
         for folder in folders:
             try:
@@ -185,15 +186,14 @@ class _Collector:
         if gone and self.needs_all:
             raise StoreError(
                 f"{', '.join(map(str, gone))}: used this store and cannot be found. Put it back "
-                "or mount its disk; --forget-missing lets go of what it named."
+                "or mount its disk; --forget-missing stops keeping what it named."
             )
         return named, gone
 
     def _read(self, actions: Iterable[str] | None = None, roots: _Roots | None = None) -> _Reading:
-        """Read who needs what, in the order in which a step makes it known.
+        """Read what is needed, in the order in which a step makes it known.
 
-        `actions` are those that count, all that are stored if absent; `roots` what was read of
-        them before.
+        `actions` are those that count, all stored ones if absent; `roots` are roots read before.
         """
         written = written_objects(self.store)
         if actions is None:
@@ -207,18 +207,18 @@ class _Collector:
         return _Reading(named, gone, outputs, written.union(*objects, *outputs.values()))
 
     def _given(self, key: str) -> frozenset[str]:
-        """Return the objects that a stored action gave; none where it is gone, or damaged."""
+        """Return the objects that a stored action gave; none if it is gone or damaged."""
         fields = fields_of(f"{self.store.root}/actions/{key[:2]}/{key[2:]}.json")
         try:
             return frozenset(each["pointer"]["digest"] for each in fields["outputs"].values())
         except (AttributeError, KeyError, TypeError):
-            recorded = ActionCache(self.store).recorded(key) or {}  # which says what is wrong
+            recorded = ActionCache(self.store).recorded(key) or {}  # which logs what is wrong
             return frozenset(output.pointer.digest for output in recorded.values())
 
-    # --- taking away -----------------------------------------------------------------------------
+    # --- removal ---------------------------------------------------------------------------------
 
     def _sifted(self, kind: Kind, needed: Container[str]) -> tuple[dict[str, int], Amount]:
-        """Return the bytes of each file that stays, and how much the others are."""
+        """Return the bytes of each file that stays, and the amount of the others."""
         staying, count, total = dict[str, int](), 0, 0
         for name, size, modified in stored_files(self.store, kind):
             if modified >= self.cutoff or name in needed:
@@ -229,7 +229,7 @@ class _Collector:
         return staying, Amount(count, total)
 
     def _condemn(self, kind: Kind, needed: Container[str]) -> dict[str, int]:
-        """Put aside what is old and not needed, and return its bytes; see the module."""
+        """Move aside what is old and not needed, and return its bytes; see the module."""
         return {
             name: size
             for name, size, modified in stored_files(self.store, kind)
@@ -251,12 +251,12 @@ class _Collector:
             "quarantine": sweep_quarantine(self.store, self.cutoff, delete=delete),
         }
 
-    # --- what is told ----------------------------------------------------------------------------
+    # --- report ----------------------------------------------------------------------------------
 
     def _report(
         self, reading: _Reading, left: Mapping[str, int], garbage: Mapping[str, Amount]
     ) -> Collection:
-        """Tell what was found; `left` are the bytes of each object that stays."""
+        """Report what was found; `left` are the bytes of each object that stays."""
         held = {
             root.name: root.objects.union(*(reading.outputs[key] for key in root.actions))
             for root in reading.named
@@ -281,7 +281,7 @@ class _Collector:
 
 
 def _sum(sizes: Iterable[int]) -> Amount:
-    """Return how much files of these bytes are."""
+    """Return the amount of files with these sizes."""
     bytes_of_each = list(sizes)
     return Amount(len(bytes_of_each), sum(bytes_of_each))
 
@@ -292,12 +292,12 @@ def _actions(named: Iterable[Root]) -> frozenset[str]:
 
 @contextmanager
 def _alone(path: Path, lock: bool) -> Iterator[int]:
-    """Keep other collections out; gives the time by the clock of the store's disk."""
+    """Exclude other collections; give the time by the clock of the store's disk."""
     try:
         file = path.open("a")
     except OSError as error:
         raise StoreError(
-            f"{path}: cannot be written ({error.strerror}). Run gc as a user who may write there."
+            f"{path}: cannot be written ({error.strerror}). Run gc as a user who can write there."
         ) from error
     with file:
         try:
@@ -305,12 +305,12 @@ def _alone(path: Path, lock: bool) -> Iterator[int]:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise StoreError(
-                f"{path}: another `clipaudit gc` is at work. Wait until it has ended."
+                f"{path}: another `clipaudit gc` is running. Wait until it has ended."
             ) from error
         except OSError as error:
             raise StoreError(
-                f"{path}: this disk cannot lock files ({error.strerror}), so steps at work are "
-                "not seen. Use --no-lock, with a grace period longer than the longest step."
+                f"{path}: this disk cannot lock files ({error.strerror}), so running steps are not "
+                "seen. Use --no-lock, with a grace period longer than the longest step."
             ) from error
         os.utime(path)
         yield path.stat().st_mtime_ns

@@ -1,11 +1,11 @@
-"""Condemned files: objects and stored actions on their way out of a store, until that is certain.
+"""Condemned files: objects and stored actions moved aside until their removal is certain.
 
-    store/condemned/<host>-<process>-<time>/   what one collection has put aside, at its old path
+    store/condemned/<host>-<process>-<time>/   files that one collection moved aside, by old path
 
-Renaming takes a file away from writers in one step; what turns out to be young or needed after
-that is put back by the collection, by a reader that misses it (`Store.flaw`), or, where the
-collection was killed, by the next one. Folders of objects and of actions are never removed: a
-writer may be about to use them.
+Renaming hides a file from writers in one step. A file that then turns out to be young or needed is
+put back by the collection, by a reader that misses it (`Store.flaw`), or, if the collection was
+killed, by the next one. Folders of objects and of actions are never removed: a writer may be about
+to use them.
 """
 
 import os
@@ -24,18 +24,18 @@ from clipaudit.store.store import Store, put_back
 
 Kind = Literal["objects", "actions"]
 
-# An object's digest or an action's key, its bytes, and when it was modified, in nanoseconds. A
-# plain tuple, since there may be millions: one with names takes twice the time.
+# An object's digest or an action's key, its bytes, and its modification time in nanoseconds. A
+# plain tuple, because there may be millions: a named tuple takes twice the time.
 StoredFile = tuple[str, int, int]
 
-_AT_ONCE = 8  # folders: network disks answer several questions at a time
+_AT_ONCE = 8  # folders: network disks answer several requests at a time
 _SUFFIX: Mapping[Kind, str] = {"objects": "", "actions": ".json"}
 
 
 def stored_files(store: Store, kind: Kind) -> Iterator[StoredFile]:
-    """Yield all objects, or all stored actions; those that are removed meanwhile may be missing.
+    """Yield all objects, or all stored actions; those removed meanwhile may be missing.
 
-    Folders are read several at once, outside the interpreter: a million files in two seconds.
+    Several folders are read in parallel without the GIL: a million files in two seconds.
     """
     folders = sorted(path for path in (store.root / kind).glob("??") if path.is_dir())
     read = partial(_files_of, suffix=_SUFFIX[kind])
@@ -46,19 +46,19 @@ def stored_files(store: Store, kind: Kind) -> Iterator[StoredFile]:
 
 
 class Condemned:
-    """What one collection has put aside; what is younger than `cutoff` never is."""
+    """The files that one collection moved aside; files younger than `cutoff` never are."""
 
     def __init__(self, store: Store, cutoff: int, now: int) -> None:
-        """Put nothing aside yet; `now`, in nanoseconds, tells this collection from others."""
+        """Move nothing aside yet; `now`, in nanoseconds, identifies this collection."""
         self._store = store
         self._cutoff = cutoff
         self._folder = store.root / "condemned" / f"{os.uname().nodename}-{os.getpid()}-{now}"
 
     def put_aside(self, kind: Kind, name: str) -> bool:
-        """Put an old file aside; False where it is young, or gone. StoreError where it cannot be.
+        """Move an old file aside; False if it is young or gone. Raise StoreError if that fails.
 
-        Its time is read before, so that what is needed is hardly ever missing for a moment, and
-        after, when nobody can make it young any more.
+        Its time is read before, so that a needed file is rarely missing for a moment, and after,
+        when nobody can make it young any more.
         """
         path, aside = self._store.root / _inside(kind, name), self._folder / _inside(kind, name)
         try:
@@ -68,7 +68,7 @@ class Condemned:
             os.rename(path, aside)
             if aside.lstat().st_mtime_ns < self._cutoff:
                 return True
-        except FileNotFoundError:  # removed; or another collection has tidied up `aside`
+        except FileNotFoundError:  # removed, or another collection removed `aside`
             return False
         except OSError as error:
             raise StoreError(
@@ -78,20 +78,20 @@ class Condemned:
         return False
 
     def put_back(self, kind: Kind, name: str) -> None:
-        """Put one file back, if it was put aside."""
+        """Put one file back, if it was moved aside."""
         put_back(self._folder / _inside(kind, name), self._store.root / _inside(kind, name))
 
     def put_all_back(self) -> None:
-        """Put back what was put aside and not removed."""
+        """Put back all files that were moved aside and not removed."""
         _put_all_back(self._folder, self._store)
 
     def remove(self) -> None:
-        """Remove what was put aside, for good."""
+        """Remove for good what was moved aside."""
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
 def put_back_leftovers(store: Store) -> None:
-    """Put back what collections that were killed had put aside."""
+    """Put back what killed collections had moved aside."""
     for folder in (store.root / "condemned").glob("*"):
         _put_all_back(folder, store)
 
@@ -101,7 +101,7 @@ def _put_all_back(aside: Path, store: Store) -> None:
         for name in names:
             path = Path(folder, name)
             put_back(path, store.root / path.relative_to(aside))
-        with suppress(OSError):  # a collection at work has put something there meanwhile
+        with suppress(OSError):  # a running collection has moved something there meanwhile
             os.rmdir(folder)
 
 
@@ -110,7 +110,7 @@ def _inside(kind: Kind, name: str) -> Path:
 
 
 def _files_of(folder: Path, suffix: str) -> list[StoredFile]:
-    """Return the files of one folder of objects or of actions, but those that are being written."""
+    """Return the files of one folder of objects or actions, except files being written."""
     found = LocalFileSystem().get_file_info(FileSelector(str(folder), allow_not_found=True))
     return [
         (folder.name + name.removesuffix(suffix), entry.size, entry.mtime_ns)

@@ -1,11 +1,11 @@
-"""Leftovers: what a store holds besides objects and actions, and when it is of no more use.
+"""Leftovers: other files of a store than objects and actions, and when they are obsolete.
 
-* unfinished: temporary files and the scratch of steps that were killed; that of a step at work is
-  known by its lock, and left alone
-* seen: memos of objects that are gone
-* pieces: notes that a stored action, which is gone, holds a piece
-* files: memos of users' files that are gone; what one saves is one reading of the file
-* quarantine: damaged objects that `clipaudit verify --repair` put aside
+* unfinished: temporary files and scratch folders of killed steps; those of a running step have a
+  lock, and stay
+* seen: memos of missing objects
+* pieces: notes that a stored action, now missing, holds a piece
+* files: memos of missing user files; a memo saves one read of the file
+* quarantine: damaged objects that `clipaudit verify --repair` moved aside
 """
 
 import fcntl
@@ -30,47 +30,47 @@ class Amount:
     bytes: int = 0
 
     def __add__(self, other: "Amount") -> "Amount":
-        """Return both together."""
+        """Return the sum of both."""
         return Amount(self.files + other.files, self.bytes + other.bytes)
 
 
-# --- steps that are at work ----------------------------------------------------------------------
+# --- running steps -------------------------------------------------------------------------------
 
 
 def running_since(store: Store) -> list[int]:
-    """Return when each step at work took its lock, in nanoseconds, sorted."""
+    """Return when each running step took its lock, in nanoseconds, sorted."""
     locks = (store.root / "unfinished").glob("*.lock")
     return sorted(time for lock in locks if (time := _held_since(lock)) is not None)
 
 
 def written_objects(store: Store) -> set[str]:
-    """Return the objects that unfinished steps have written, to be taken up after a kill."""
+    """Return the objects that unfinished steps have written, for reuse after a kill."""
     found = set()
     for path in _files(store.root / "unfinished"):
         if path.parent.name != "written" or path.suffix != ".json":
             continue
-        # its step has just ended; or a crash cut the file
+        # its step has just ended, or a crash truncated the file
         with suppress(FileNotFoundError, KeyError, TypeError, ValueError):
             found.add(str(json.loads(path.read_text())["pointer"]["digest"]))
     return found
 
 
 def _held_since(lock: Path) -> int | None:
-    """Return when a step took this lock; None where no step has it, or the disk cannot lock."""
+    """Return when a step took this lock; None if no step has it, or the disk cannot lock."""
     with suppress(FileNotFoundError):
         try:
             with lock.open("rb") as file:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except (BlockingIOError, PermissionError):
             return lock.stat().st_mtime_ns
-        except OSError:  # this disk cannot lock: the collection was told to rely on times
+        except OSError:  # the disk cannot lock: with --no-lock, the collection relies on times
             return None
     return None
 
 
 @contextmanager
 def _taken(lock: Path) -> Iterator[bool]:
-    """Take the lock of a step for a moment and remove it; gives False where somebody has it."""
+    """Take the lock of a step for a moment and remove it; give False if another process has it."""
     try:
         file = lock.open("a")
     except PermissionError:
@@ -100,11 +100,11 @@ def _is_at(file: IO[str], path: Path) -> bool:
     return False
 
 
-# --- what is of no more use ----------------------------------------------------------------------
+# --- obsolete files ------------------------------------------------------------------------------
 
 
 def sweep_unfinished(store: Store, cutoff: int, *, delete: bool) -> Amount:
-    """Remove, or only count, what steps that no longer run left before `cutoff`."""
+    """Remove, or only count, leftovers from before `cutoff` of steps that no longer run."""
     total = Amount()
     folder = store.root / "unfinished"
     names = sorted(os.listdir(folder)) if folder.is_dir() else []
@@ -126,7 +126,7 @@ def sweep_unfinished(store: Store, cutoff: int, *, delete: bool) -> Amount:
 
 
 def _remove_unfinished(path: Path, lock: Path, cutoff: int) -> bool:
-    """Remove a temporary file, or a step's scratch while nobody can begin to use it."""
+    """Remove a temporary file, or a step's scratch folder while no process can start to use it."""
     if path.is_file() and path != lock:
         path.unlink(missing_ok=True)
         return True
@@ -137,26 +137,26 @@ def _remove_unfinished(path: Path, lock: Path, cutoff: int) -> bool:
 
 
 def sweep_seen(store: Store, is_there: Callable[[str], bool], *, delete: bool) -> Amount:
-    """Remove, or only count, the memos of objects that are gone."""
+    """Remove, or only count, the memos of missing objects."""
     memos = (store.root / "seen").glob("*/??/*")
     gone = (path for path in memos if not is_there(path.parent.name + path.name))
     return _sweep((path for path in gone if not path.name.startswith(".")), delete)
 
 
 def sweep_pieces(store: Store, is_there: Callable[[str], bool], *, delete: bool) -> Amount:
-    """Remove, or only count, what leads from pieces to actions that are gone."""
+    """Remove, or only count, the links from pieces to missing actions."""
     notes = (store.root / "pieces").glob("??/*/*")
     gone = (path for path in notes if not is_there(path.name))
     return _sweep((path for path in gone if not path.name.startswith(".")), delete)
 
 
 def sweep_file_memos(store: Store, cutoff: int, *, delete: bool) -> Amount:
-    """Remove, or only count, what was noted before `cutoff` of users' files that are gone."""
+    """Remove, or only count, memos from before `cutoff` of missing user files."""
     return _sweep(_memos_of_gone_files(store.root / "files", cutoff), delete)
 
 
 def sweep_quarantine(store: Store, cutoff: int, *, delete: bool) -> Amount:
-    """Remove, or only count, the objects that were put into quarantine before `cutoff`."""
+    """Remove, or only count, objects quarantined before `cutoff`."""
     paths = (store.root / "quarantine").glob("*")
     return _sweep((path for path in paths if _newest(path) < cutoff), delete)
 
@@ -169,7 +169,7 @@ def _memos_of_gone_files(folder: Path, cutoff: int) -> Iterator[Path]:
         yield place
         memo = folder / "paths" / place.name
         if place.name not in told and memo.is_file() and _newest(memo) < cutoff:
-            told.add(place.name)  # a file that changed has a place for each digest
+            told.add(place.name)  # a changed file has a place for each digest
             yield memo
 
 
@@ -190,14 +190,14 @@ def _sweep(paths: Iterator[Path], delete: bool) -> Amount:
         try:
             if delete:
                 path.unlink(missing_ok=True)
-        except PermissionError:  # another user's; memos of theirs cost little
+        except PermissionError:  # another user's; their memos cost little
             continue
         total += size
     return total
 
 
 def _newest(path: Path) -> int:
-    """Return when a file, or the youngest file of a folder, was written; 0 where there is none."""
+    """Return when a file, or the youngest file of a folder, was written; 0 if there is none."""
     return max((status.st_mtime_ns for status in _statuses(path)), default=0)
 
 
@@ -213,6 +213,6 @@ def _statuses(path: Path) -> Iterator[os.stat_result]:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """Yield the files below a folder, any of which may go meanwhile, as may the folders."""
-    for inside, _, names in os.walk(folder):  # not rglob, which stops at a folder that is gone
+    """Yield the files below a folder; files and folders may disappear meanwhile."""
+    for inside, _, names in os.walk(folder):  # not rglob, which stops at a removed folder
         yield from (Path(inside, name) for name in names)

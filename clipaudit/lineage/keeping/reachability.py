@@ -1,8 +1,8 @@
-"""Reachability: which objects and stored actions the roots of a store still name.
+"""Reachability: find the objects and stored actions that a store's roots still name.
 
 A *root* is a results folder that uses the store, or a pin. It needs the objects of its pointers,
-and the actions that placed them with all that they gave: these are what brings a removed pointer
-back, or an earlier epoch of a model, without computing.
+and the actions that placed them with all their outputs: these restore a removed pointer, or an
+earlier epoch of a model, without computing.
 """
 
 import dataclasses
@@ -23,7 +23,7 @@ _POINTER_FIELDS = {field.name for field in dataclasses.fields(Pointer)}
 
 @dataclasses.dataclass(frozen=True)
 class Root:
-    """What one results folder or pin names: pointers, digests of objects, keys of actions."""
+    """The names in one results folder or pin: pointers, digests of objects, keys of actions."""
 
     name: str
     pointers: int
@@ -41,9 +41,9 @@ def pointer_files(results: Path) -> list[Path]:
 
 
 def read_pointer(results: Path, path: Path) -> Pointer | None:
-    """Return the pointer at a path; None for a JSON file that is none of ours, or is gone.
+    """Return the pointer at a path; None for another JSON file, or a missing one.
 
-    Raise StoreError for one that is damaged: it is no JSON, or a placement tells of it.
+    Raise StoreError for a damaged pointer: it is not JSON, or not a pointer despite a placement.
     """
     try:
         return Pointer.read(path)
@@ -57,9 +57,11 @@ def read_pointer(results: Path, path: Path) -> Pointer | None:
 
 
 def _digest(results: Path, inside: str) -> str | None:
-    """Return what the pointer at a path below `results` names, None where it is no pointer."""
+    """Return the digest in the pointer at a path below `results`; None if it is not a pointer."""
     fields = fields_of(f"{results}/{inside}")
-    if fields.keys() == _POINTER_FIELDS:  # nearly always: paths as objects cost thrice the time
+    if (
+        fields.keys() == _POINTER_FIELDS
+    ):  # nearly always: path objects would take three times as long
         return str(fields["digest"])
     pointer = read_pointer(results, results / inside)
     return pointer.digest if pointer else None
@@ -75,7 +77,7 @@ def _action(results: Path, inside: str) -> str | None:
 
 
 def fields_of(path: str) -> dict[str, Any]:
-    """Return the fields of a JSON file; none where it cannot be read, or holds something else."""
+    """Return the fields of a JSON file; none if it cannot be read, or holds something else."""
     try:
         with open(path, "rb") as file:
             fields = json.loads(file.read())
@@ -85,7 +87,7 @@ def fields_of(path: str) -> dict[str, Any]:
 
 
 def known_placement(results: Path, pointer: Path) -> Placement | None:
-    """Return the record of the action that placed a pointer; None for none, or a damaged one."""
+    """Return the placement of a pointer; None if it is missing or damaged."""
     try:
         return placement(results, pointer)
     except (StoreError, TypeError, ValueError):
@@ -95,10 +97,10 @@ def known_placement(results: Path, pointer: Path) -> Placement | None:
 
 
 def results_root(results: Path) -> Root:
-    """Return what a results folder names now.
+    """Return the root of a results folder as it is now.
 
-    Raise FileNotFoundError where there is no such folder, StoreError where a part of it cannot be
-    read: what it names would be taken for garbage.
+    Raise FileNotFoundError for a missing folder, StoreError if a part of it cannot be read: what it
+    names would count as garbage.
     """
     try:
         os.stat(results)
@@ -120,27 +122,27 @@ def results_root(results: Path) -> Root:
 
 
 def registered(store: Store) -> list[Path]:
-    """Return the results folders that runs have registered; StoreError for a broken register."""
+    """Return the results folders that runs registered; raise StoreError for a broken register."""
     try:
         return roots(store)
     except (KeyError, TypeError, ValueError) as error:
         raise StoreError(
             f"{store.root / 'roots'}: a file there names no results folder ({error!r}). Remove "
-            "those that are empty, and name your results folders by --results."
+            "empty files there, and give your results folders with --results."
         ) from error
 
 
 def beside(store: Store) -> list[Path]:
-    """Return the results folders that lie beside a store: in a copied project none is registered.
+    """Return the results folders next to a store: in a copied project none is registered.
 
-    A folder counts that has placements, by absolute path.
+    Folders with placements count. The paths are absolute.
     """
     folder = Path(os.path.abspath(store.root)).parent
     return sorted(path.parent for path in folder.glob("*/.actions"))
 
 
 def forget(store: Store, gone: Iterable[Path]) -> None:
-    """Strike results folders off the roots."""
+    """Remove results folders from the roots."""
     lost = set(map(str, gone))
     for path in (store.root / "roots").glob("*.json"):
         if json.loads(path.read_text())["results"] in lost:
@@ -169,8 +171,8 @@ def pinned_snapshots(store: Store) -> Mapping[str, Snapshot]:
             found[name] = pinned(store, name)
         except (AttributeError, KeyError, OSError, TypeError, ValueError) as error:
             raise StoreError(
-                f"{store.root / 'pins' / name}.json: not a pin ({error!r}). Restore the file; or "
-                "remove it, and what it alone kept will be collected."
+                f"{store.root / 'pins' / name}.json: not a pin ({error!r}). Restore the file, or "
+                "remove it: objects that only it kept will then be collected."
             ) from error
     return found
 
@@ -186,12 +188,12 @@ def _is_json(path: Path) -> bool:
 
 
 def _json_files(results: Path, inside: str = "") -> Iterator[str]:
-    """Yield JSON files below a folder, relative to `results`; hidden files and folders left out."""
+    """Yield JSON files below a folder, relative to `results`, without hidden files and folders."""
     try:
         with os.scandir(results / inside) as entries:
             listed = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
     except FileNotFoundError:
-        return  # removed since it was listed
+        return  # removed after it was listed
     except OSError as error:
         raise _unreadable(results / inside, error) from error
     for name, is_folder in listed:
@@ -204,6 +206,4 @@ def _json_files(results: Path, inside: str = "") -> Iterator[str]:
 
 
 def _unreadable(path: Path, error: OSError) -> StoreError:
-    return StoreError(
-        f"{path}: cannot be read ({error.strerror}). Give this user the right to read it."
-    )
+    return StoreError(f"{path}: cannot be read ({error.strerror}). Give this user read permission.")

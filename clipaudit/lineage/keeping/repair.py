@@ -1,10 +1,10 @@
-"""Repair: what verification found damaged is put aside and made again by the workflow.
+"""Repair: move aside what verification found damaged, and let the workflow remake it.
 
-    store/quarantine/<digest>   a damaged object, for those who want to know what befell it
+    store/quarantine/<digest>   a damaged object, kept for inspection
 
-A damaged object is put aside, the pointers that name it are removed, and Snakemake runs for exactly
-these; where an action gave more than its declared outputs (the epochs of a model), for what it
-declares. Not to be done while a run is at work: it would find pointers removed under it.
+A damaged object is moved aside, the pointers that name it are removed, and Snakemake runs for
+exactly these; if an action gave more than its declared outputs (the epochs of a model), for the
+declared ones. Do not repair during a run: its pointers would disappear.
 """
 
 import os
@@ -24,12 +24,12 @@ from clipaudit.store.store import Pointer, Store, link_object
 
 _REMADE = ("missing", "wrong size", "corrupt", "pointer")
 _ASIDE = ("wrong size", "corrupt")
-_TARGETS_AT_ONCE = 1000  # a command line holds some 100 KB of them safely
+_TARGETS_AT_ONCE = 1000  # some 100 KB, which a command line holds safely
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a removed pointer named before, None where nothing tells, and what it names now."""
+    """The digest that a removed pointer named before (None if unknown), and names now."""
 
     pointer: Path
     before: str | None
@@ -37,17 +37,17 @@ class Outcome:
 
     @property
     def word(self) -> str:
-        """Return `same`, `other`, or `gone` where it did not come back."""
+        """Return `same`, `other`, or `gone` if it did not come back."""
         if self.after is None:
             return "gone"
         return "same" if self.before in (None, self.after) else "other"
 
 
 def mend(results: Path, store: Store, faults: Sequence[Fault]) -> dict[Path, str | None]:
-    """Put damaged objects aside, make links anew, and remove the pointers of what is lost.
+    """Move damaged objects aside, remake links, and remove the pointers of lost objects.
 
-    Returns the removed pointers that the workflow knows, in path order, each with the digest that
-    it named or should have named, None where nothing tells.
+    Return the removed pointers that the workflow knows, in path order, each with the digest that it
+    named or should have named, None if unknown.
     """
     for fault in faults:
         if fault.kind in _ASIDE and fault.digest:
@@ -73,9 +73,9 @@ def mend(results: Path, store: Store, faults: Sequence[Fault]) -> dict[Path, str
 
 
 def remake(targets: Sequence[Path], *, profile: str, configfiles: Sequence[Path]) -> bool:
-    """Run Snakemake for these pointers, its messages on standard error; says whether it went well.
+    """Run Snakemake for these pointers, with messages on standard error; return success.
 
-    It runs in this folder, as by `clipaudit run`.
+    It runs in this folder, as with `clipaudit run`.
     """
     well = True
     for start in range(0, len(targets), _TARGETS_AT_ONCE):
@@ -86,24 +86,24 @@ def remake(targets: Sequence[Path], *, profile: str, configfiles: Sequence[Path]
 
 
 def outcomes(before: Mapping[Path, str | None]) -> list[Outcome]:
-    """Return what became of removed pointers."""
+    """Return the outcomes of removed pointers."""
     return [Outcome(path, digest, _digest(path)) for path, digest in before.items()]
 
 
 def _put_into_quarantine(store: Store, digest: str) -> None:
-    """Move an object aside; once more of a pair that shares it does nothing."""
+    """Move an object aside; a second call for a shared object does nothing."""
     aside = store.root / "quarantine" / digest
     aside.parent.mkdir(exist_ok=True)
     with suppress(FileNotFoundError):
         os.replace(store.path(digest), aside)
-        os.utime(aside)  # the grace period of `clipaudit gc` counts from now
+        os.utime(aside)  # the grace period of `clipaudit gc` starts now
 
 
 def _declared(placed: Mapping[Path, Placement], path: Path) -> list[Path]:
-    """Return the pointer, of those that one action placed, that Snakemake knows `path` by.
+    """Return the declared pointer through which Snakemake makes `path`.
 
-    An epoch of a model, `<model>.epochs/0000.json`, lies beside the model that is declared. None
-    where that is gone: then nothing makes the epoch again.
+    An epoch of a model, `<model>.epochs/0000.json`, is beside the declared model. Return none if
+    the model is gone: then nothing makes the epoch again.
     """
     if path not in placed or "/" not in placed[path].output:
         return [path]
@@ -118,7 +118,7 @@ def _declared(placed: Mapping[Path, Placement], path: Path) -> list[Path]:
 
 
 def _given(store: Store, placed: Placement | None) -> str | None:
-    """Return the digest that the store has recorded for what was placed."""
+    """Return the digest that the store recorded for a placement."""
     outputs = ActionCache(store).recorded(placed.action) if placed else None
     output = outputs.get(placed.output) if outputs and placed else None
     return output.pointer.digest if output else None

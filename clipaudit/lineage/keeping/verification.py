@@ -1,9 +1,9 @@
-"""Verification: whether everything that a run's pointers and the pins name is as it was written.
+"""Verification: check that everything a run's pointers and the pins name is as written.
 
-Objects are hashed again, whatever their times say, several at once. A pointer is good when its
-object is, when the link beside it leads there, when the action that placed it is known by a
-placement and a lineage record, and when the user's files that the action read are as they were:
-without them what is there can be trusted, but not made again. Remote ones are counted, not fetched.
+Objects are hashed again, several in parallel, whatever their times say. A pointer is good if its
+object is, if the link beside it leads there, if a placement and a lineage record name its action,
+and if the user's files that the action read are unchanged: without them the object can be trusted,
+but not remade. Remote files are counted, not fetched.
 """
 
 import os
@@ -31,49 +31,49 @@ from clipaudit.store.store import Damage, Flaw, Pointer, Store
 
 Kind = Literal[Damage, "pointer", "link", "unverifiable"]
 
-_HANDED_OUT = 10_000  # objects given to the threads at once: memory, never results
-_REMAKE = "`clipaudit verify --repair` makes it again."
+_HANDED_OUT = 10_000  # objects given to the threads at a time; affects memory, not results
+_REMAKE = "`clipaudit verify --repair` remakes it."
 _REMEDIES: Mapping[Damage, str] = {
     "missing": _REMAKE,
-    "wrong size": f"It was cut or overwritten: {_REMAKE}",
+    "wrong size": f"It was truncated or overwritten: {_REMAKE}",
     "corrupt": f"The disk or a program altered it: {_REMAKE}",
-    "unreadable": "Give this user the right to read it.",
+    "unreadable": "Give this user read permission.",
 }
 
 
 @dataclass(frozen=True)
 class Fault:
-    """One thing that cannot be trusted, or not made again, and what to do about it."""
+    """One thing that cannot be trusted or cannot be remade, and what to do about it."""
 
     kind: Kind
     place: str  # a pointer, a link, an object or a user's file
     what: str
     remedy: str
-    digest: str | None = None  # of the object that is concerned
-    pointer: Path | None = None  # of the results folder, which the fault is of
+    digest: str | None = None  # of the object concerned
+    pointer: Path | None = None  # the pointer concerned, in the results folder
 
 
 @dataclass
 class Report:
-    """What was looked at, and what is wrong."""
+    """What was checked, and the faults."""
 
     pointers: int = 0
     objects: int = 0
     bytes: int = 0
-    remote: int = 0  # shards at URLs that actions read: nothing is asked of their servers
+    remote: int = 0  # shards at URLs that actions read; their servers are not contacted
     faults: list[Fault] = field(default_factory=list)
 
     @property
     def broken(self) -> list[Fault]:
-        """Return the faults of what cannot be trusted: all but the unverifiable."""
+        """Return the faults of what cannot be trusted: all except unverifiable ones."""
         return [fault for fault in self.faults if fault.kind != "unverifiable"]
 
 
 @dataclass(frozen=True)
 class _Named:
-    """An object that something names; `remedy` differs for what no pointer of the run names."""
+    """A named object; `remedy` differs if no pointer of the run names it."""
 
-    content: Pointer  # digest and bytes only: one content may go by several schema names
+    content: Pointer  # digest and bytes only: equal content may have several schema names
     place: str
     path: Path | None = None
     remedy: str | None = None
@@ -86,10 +86,10 @@ def verify_results(
     everything: bool = False,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Report:
-    """Read every pointer below `results`, hash every object that it or a pin names, once.
+    """Read every pointer below `results`, and hash every object that it or a pin names once.
 
-    With `everything` also those objects of the store that nothing names. `progress` is told the
-    bytes hashed and those to hash. Faults come in the order of their places.
+    With `everything`, also hash objects of the store that nothing names. `progress` gets the bytes
+    hashed and the bytes to hash. Faults are sorted by place.
     """
     report = Report()
     pointers = dict(_pointers(results, report))
@@ -126,8 +126,8 @@ def _pointers(results: Path, report: Report) -> Iterator[tuple[Path, Pointer]]:
 
 
 def _pinned(store: Store, known: set[Pointer], report: Report) -> Iterator[_Named]:
-    """Yield the objects that pins name and no pointer does."""
-    remedy = "Copy the object from another store, or unpin it."
+    """Yield the objects that only pins name, not pointers."""
+    remedy = "Copy the object from another store, or remove the pin."
     try:
         snapshots = pinned_snapshots(store)
     except StoreError as error:
@@ -144,7 +144,7 @@ def _pinned(store: Store, known: set[Pointer], report: Report) -> Iterator[_Name
 
 def _unnamed(store: Store, known: set[str]) -> Iterator[_Named]:
     """Yield the other objects of the store."""
-    remedy = "Nothing names it: `clipaudit verify --all --repair` puts it aside."
+    remedy = "Nothing names it: `clipaudit verify --all --repair` moves it aside."
     for digest, size, _ in stored_files(store, "objects"):
         if digest not in known:
             yield _Named(Pointer(digest, 0, size, ""), str(store.path(digest)), remedy=remedy)
@@ -157,7 +157,7 @@ def _content(pointer: Pointer) -> Pointer:
 def _flaws(
     store: Store, pointers: set[Pointer], report: Report, progress: Callable[[int, int], None]
 ) -> dict[Pointer, Flaw | None]:
-    """Hash the objects, several at once: hashing leaves the interpreter to others."""
+    """Hash the objects in parallel threads: hashing releases the GIL."""
     flaws: dict[Pointer, Flaw | None] = {}
     total = sum(pointer.bytes for pointer in pointers)
     longest_first = sorted(pointers, key=lambda pointer: -pointer.bytes)
@@ -195,7 +195,7 @@ def _unverifiable(
     whole: Mapping[Path, Pointer],
     report: Report,
 ) -> Iterator[Fault]:
-    """Yield what is wrong around the pointers: links of `whole` ones, and what made them."""
+    """Yield the faults around pointers: the links of `whole` ones, and their actions."""
     placements = {path: each for path in pointers if (each := known_placement(results, path))}
     for path in [path for path in pointers if path not in placements]:
         what = "no record of the action that placed it"
@@ -207,7 +207,7 @@ def _unverifiable(
         made.setdefault(placed.action, []).append(path)
         if placed.action not in records:
             what = f"no lineage record of action {placed.action}"
-            remedy = "Copy store/lineage from where it was made; its numbers can be read, not told."
+            remedy = "Copy store/lineage from where it was made; its numbers cannot be traced."
             yield Fault("unverifiable", str(path), what, remedy, pointers[path].digest, path)
         elif path in whole:
             yield from _link_fault(store, path, whole[path], placed, records[placed.action])
@@ -215,10 +215,10 @@ def _unverifiable(
 
 
 def _records(store: Store, keys: set[str]) -> dict[str, Record]:
-    """Return the records that can be read."""
+    """Return the readable records."""
     try:
         return read_records(store, keys)
-    except StoreError:  # one is damaged: which?
+    except StoreError:  # one is damaged: find it
         found: dict[str, Record] = {}
         for key in keys if len(keys) > 1 else ():
             found |= _records(store, {key})
@@ -241,7 +241,7 @@ def _link_fault(
         if os.path.realpath(link) == os.path.realpath(target):
             return
         what = f"leads to {found}, but its pointer names {target}"
-    remedy = "`clipaudit verify --repair` makes the link anew."
+    remedy = "`clipaudit verify --repair` remakes the link."
     yield Fault("link", str(link), what, remedy, pointer.digest, path)
 
 
@@ -252,9 +252,9 @@ def _file_faults(
     made: Mapping[str, Sequence[Path]],
     report: Report,
 ) -> Iterator[Fault]:
-    """Yield users' files that are no longer what some action read; each file once.
+    """Yield user files that changed since an action read them, each file once.
 
-    Of a remote one, only that a later index found other bytes.
+    For a remote file, check only whether a later index found other bytes.
     """
     read: dict[tuple[str, str], list[str]] = {}
     for key, record in records.items():
@@ -267,22 +267,22 @@ def _file_faults(
     for (name, digest), keys in read.items():
         found = remote.recorded(name) if is_url(name) else _digest_now(results, name, digests)
         if is_url(name) or (found is None and find_stub(digests.directory, digest)):
-            at_urls.add(digest)  # also what moved there after it was read
+            at_urls.add(digest)  # also a file that moved there after it was read
             found = found or digest
         if found != digest:
             paths = sorted(path for key in set(keys) for path in made[key])
             more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
             what = (
                 f"{'is gone or unreadable' if found is None else f'is {found[:12]}... now'}, but "
-                f"{paths[0]}{more} came of it as {digest[:12]}..."
+                f"{paths[0]}{more} came from it as {digest[:12]}..."
             )
-            remedy = "Put the file back as it was; what came of it can be read, not made again."
+            remedy = "Restore the file; results made from it can be read, but not made again."
             yield Fault("unverifiable", name, what, remedy, digest)
     report.remote = len(at_urls)
 
 
 def _digest_now(results: Path, name: str, digests: FileDigests) -> str | None:
-    """Return a file's SHA-256, looked for from here and from beside the results folder."""
+    """Return a file's SHA-256, relative to the current folder or to the results folder's parent."""
     for path in (Path(name), Path(os.path.abspath(results)).parent / name):
         try:
             return digests.digest(path)

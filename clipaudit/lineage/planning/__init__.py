@@ -1,1 +1,1 @@
-"""What would be computed now, why, and at what cost."""
+"""Planning: what a run would compute now, why, and at what cost."""

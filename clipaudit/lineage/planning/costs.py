@@ -1,4 +1,4 @@
-"""Costs: what jobs took when they were last computed, and so what they will take."""
+"""Estimate what jobs will take from what they took when they were last computed."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -35,8 +35,8 @@ order by action
 class Cost:
     """What some jobs take together.
 
-    `typical` of them were never recorded and count as the median job of their rule; `unknown` are
-    of rules that were never recorded, and count for nothing.
+    `typical` jobs were never recorded and count as the median job of their rule. `unknown` jobs
+    belong to rules that were never recorded, and count as zero.
     """
 
     jobs: int = 0
@@ -47,7 +47,7 @@ class Cost:
     typical: int = 0
 
     def __add__(self, other: "Cost") -> "Cost":
-        """Return what both take."""
+        """Return the sum of both."""
         return Cost(*map(add, vars(self).values(), vars(other).values()))
 
 
@@ -56,19 +56,19 @@ NOTHING = Cost()
 
 @dataclass(frozen=True)
 class Execution:
-    """One recorded execution of a step: which action, and what it took and gave."""
+    """One recorded execution of a step: its action, its cost and its output."""
 
     action: str
     seconds: float
     threads: int
-    device: str  # as in the key of a numeric step; "" for an exact one
+    device: str  # as in the key of a numeric step; "" for an exact step
     bytes: int
 
 
 def ask_records(
     store: Store, query: str, names: list[str], **more: object
 ) -> list[tuple[Any, ...]]:
-    """Ask SQL of a store's records for what its parameter `names` says; of no name, nothing."""
+    """Query a store's records with SQL and its parameter `names`; without names, read nothing."""
     if not names:
         return []
     import duckdb
@@ -81,10 +81,10 @@ def ask_records(
 
 
 class History:
-    """The recorded executions of some steps: the last of every job, and which there are by code."""
+    """The recorded executions of some steps: the last one of every job, and all by code."""
 
     def __init__(self, store: Store, steps: Iterable[str]) -> None:
-        """Read the last executions of these steps; of no step, no record is opened."""
+        """Read the last executions of these steps; without steps, open no record."""
         self._store = store
         self._typical = cache(self._median)
         self._last = {
@@ -93,18 +93,18 @@ class History:
         }
 
     def actions(self, codes: Iterable[tuple[str, str]]) -> list[str]:
-        """Return the actions that were recorded of some steps, each under a code digest, sorted."""
+        """Return the recorded actions of some steps, given with their code digests, sorted."""
         named = [" ".join(each) for each in codes]
         return [action for (action,) in ask_records(self._store, _ACTIONS, named)]
 
     def last(self, step: str, wildcards: Mapping[str, str]) -> Execution | None:
-        """Return the last execution of the job of these wildcards; None if it was never run."""
+        """Return the last execution of the job with these wildcards; None if it never ran."""
         return self._last.get((step, frozenset(wildcards.items())))
 
     def cost(self, step: str, wildcards: Mapping[str, str], gpus: int) -> Cost:
-        """Return what a job takes: as last time, else as the median job of its step.
+        """Return the cost of a job: as last time, else as the median job of its step.
 
-        `gpus` is how many the job would hold; they count where the step computed on one then.
+        `gpus` is the number that the job would hold; it counts if the step ran on a GPU last time.
         """
         last = self.last(step, wildcards)
         past = last or self._typical(step)

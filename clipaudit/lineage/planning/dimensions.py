@@ -1,4 +1,4 @@
-"""The dimension of the embeddings that a step gives, as its settings say it, without its model."""
+"""Find the dimension of a step's embeddings from its settings, without loading the model."""
 
 import json
 from contextlib import suppress
@@ -11,9 +11,9 @@ UNKNOWN = 0
 
 
 def dimension_of(settings: Json) -> int:
-    """Return the dimension of what the model of a step's settings embeds; UNKNOWN where none says.
+    """Return the embedding dimension of the model in a step's settings; UNKNOWN if not stated.
 
-    Of an own definition and of a local folder what stands there, of a name open_clip's own file.
+    It is read from the user's definition, from a local folder, or for a name from open_clip's file.
     """
     model = settings.get("model") or {}
     architecture = model.get("architecture") or {}

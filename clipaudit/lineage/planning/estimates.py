@@ -1,8 +1,8 @@
-"""Estimates: what jobs will take that were never run, by scaling laws and rates.
+"""Estimate what jobs that never ran will take, from scaling laws and rates.
 
-The jobs are gone through in order, each reading the rows that those before it are expected to give;
-the first of them read shards, whose samples somebody has to state. What no rate is known of is
-counted as unknown, never guessed.
+Jobs are processed in order; each reads the rows that earlier jobs are expected to give. The first
+jobs read shards, whose number of samples must be stated. A job without a known rate counts as
+unknown, and is never guessed.
 """
 
 from collections import Counter
@@ -29,9 +29,9 @@ _HOUR = 3600.0  # seconds
 
 @dataclass(frozen=True)
 class JobEstimate:
-    """What one job will take; None for a rate or bytes that are not known, and `unknown` says why.
+    """What one job will take; an unknown rate or size is None, and `unknown` says why.
 
-    `device` is cpu or cuda, by what the job will hold.
+    `device` is cpu or cuda, as the job will use.
     """
 
     job: Job
@@ -44,7 +44,7 @@ class JobEstimate:
 
     @property
     def cost(self) -> Cost:
-        """Return it as the cost of one job, which is unknown where a part of it is."""
+        """Return the cost of one job, which is unknown if a part of it is."""
         gpus = gpus_of(self.job.resources)
         hours = self.rate.line.at(self.work) / _HOUR if self.rate else 0.0  # of one GPU or core
         return Cost(
@@ -58,12 +58,12 @@ class JobEstimate:
 
 @dataclass
 class Stage:
-    """What the jobs of one rule will take together, as far as that is known.
+    """What the jobs of one rule will take together, as far as known.
 
-    `untimed` jobs count for no hours and `unsized` ones for no bytes: `unknown` says why, and of
-    how many jobs. `beyond` says how many times the work of the largest recorded job the largest of
-    these is. `peak_memory_mb` is the most that was recorded, not what these will need; `asked_mb`
-    the most that one of these asks for, 0 where none does.
+    `untimed` jobs count as zero hours and `unsized` ones as zero bytes: `unknown` gives each reason
+    with its number of jobs. `beyond` is the work of the largest of these jobs, as a multiple of the
+    largest recorded one. `peak_memory_mb` is the recorded maximum, not what these will need;
+    `asked_mb` is the largest memory request of one of these, 0 if there is none.
     """
 
     rule: str
@@ -83,7 +83,7 @@ class Stage:
     unknown: Counter[str] = field(default_factory=Counter)
 
     def add(self, job: JobEstimate) -> None:
-        """Take one more job in."""
+        """Add one job."""
         self.jobs += 1
         self.work += job.work
         self.cpu_hours += job.cost.cpu_hours
@@ -105,12 +105,12 @@ class Stage:
 class Estimate:
     """What a run will take, stage by stage in the order of the workflow.
 
-    `no_steps` counts the jobs of rules that are recorded nowhere, such as the catalog's.
+    `no_steps` counts the jobs of rules that are never recorded, such as the catalog's.
     """
 
     stages: Sequence[Stage]
     no_steps: Mapping[str, int]
-    samples: Mapping[str, str]  # by corpus: how many a shard holds, and who says so
+    samples: Mapping[str, str]  # by corpus: samples per shard, and the source of the number
     free_bytes: int  # on the disk of the store
 
     def total(self, what: str) -> float:
@@ -122,8 +122,8 @@ class Estimate:
 def estimate(workflow: Workflow, rates: Rates, sizes: ShardSizes) -> Estimate:
     """Return what the jobs that Snakemake would start will take.
 
-    What the store may hold of them already is not taken off. Raises InputError where it is not
-    known how many samples a shard of some corpus holds.
+    Results that the store may already have are not subtracted. Raise InputError if the number of
+    samples per shard of some corpus is unknown.
     """
     stages: dict[str, Stage] = {}
     no_steps = Counter[str]()
@@ -136,7 +136,7 @@ def estimate(workflow: Workflow, rates: Rates, sizes: ShardSizes) -> Estimate:
 
 
 def estimate_jobs(workflow: Workflow, rates: Rates, sizes: ShardSizes) -> list[JobEstimate]:
-    """Return what each job takes that Snakemake would start, in order, as `estimate` sums it."""
+    """Return what each job that Snakemake would start takes, in order; `estimate` sums these."""
     sizes.learn(workflow.jobs)
     expected = _Expected(workflow, rates, sizes)
     found = []
@@ -163,7 +163,7 @@ def _estimated(
     work = law.work(reading) if seen is None or (rate and rate.records) else seen
     found = partial(JobEstimate, job, law.unit, work, device)
     if (law.compares or law.wide) and not reading.dimension:
-        why = "hours and bytes: nothing tells the dimension of the embeddings"
+        why = "hours and bytes: the dimension of the embeddings is unknown"
         return found(None, None, (why,))
     size = _size(job, law, reading, rates, work)
     unknown = []
@@ -204,7 +204,7 @@ def _size(job: Job, law: Law, reading: Reading, rates: Rates, work: float) -> fl
 
 
 class _Expected:
-    """The rows of files of a run: of those that lie there, and of those that jobs will give."""
+    """The rows of a run's files: of existing ones, and of those that jobs will give."""
 
     def __init__(self, workflow: Workflow, rates: Rates, sizes: ShardSizes) -> None:
         self._rows: dict[str, float] = {}
@@ -217,7 +217,7 @@ class _Expected:
         self._sharers = Counter(_share(job) for job in workflow.jobs if law_of(job.script).shared)
 
     def reading(self, job: Job, law: Law) -> Reading:
-        """Return what a job will read; the user's files have no rows of their own."""
+        """Return what a job will read; the user's files count as having no rows."""
         of: Callable[[str], float] = lambda path: self._rows.get(path, 0.0)  # noqa: E731
         rows = {name: sum(map(of, paths)) for name, paths in job.inputs.items()}
         if law.counted:
@@ -231,7 +231,7 @@ class _Expected:
         return Reading(rows, files, job.params, sharers, dimension)
 
     def stated_work(self, job: Job) -> float | None:
-        """Return the samples that a training sees, where settings state how many its sets keep."""
+        """Return the samples that a training run sees, if the settings state its sets' sizes."""
         kept: dict[tuple[str, ...], float] = {}
         for manifest in self._manifests(job):
             maker = self._makers.get(manifest)
@@ -243,14 +243,14 @@ class _Expected:
         return sum(kept.values()) * float(job.params["recipe"]["epochs"]) if kept else None
 
     def _manifests(self, job: Job) -> list[str]:
-        """Return the manifests that a training's sealed one is made of; of other jobs none."""
+        """Return the manifests behind a training run's sealed one; none for other jobs."""
         sealing = [self._makers.get(path) for path in job.inputs.get("sealed", ())]
         return [
             path for seal in sealing if seal for path in seal.inputs[law_of(seal.script).carries]
         ]
 
     def give(self, job: Job, law: Law, reading: Reading) -> None:
-        """Note the rows of the outputs of a job, and the dimension of embeddings among them."""
+        """Note the rows of a job's outputs, and the dimension of its embeddings."""
         for name, paths in job.outputs.items():
             for path in paths:
                 if name in law.wide:
@@ -266,7 +266,7 @@ class _Expected:
 
 
 def _share(job: Job) -> tuple[str, ...]:
-    """Return what the jobs have in common that divide the rows of some files among them."""
+    """Return what jobs that divide the rows of some files among them have in common."""
     paths: Iterable[str] = job.inputs.get(law_of(job.script).shared, ())
     return (job.rule, *paths)
 

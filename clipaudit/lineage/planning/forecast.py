@@ -1,8 +1,8 @@
-"""The forecast of a run: job after job, what each would find and so what it would do.
+"""Forecast a run: what each job, in order, would find, and so what it would do.
 
-Ingredients are formed as `clipaudit.steps.step.Step` forms them, from the predicted outputs of the
-jobs before; where Snakemake starts nothing, from what lies in place. What a job that computes will
-give is not known, and so neither is the key of a job that reads it.
+Ingredients are formed as in `clipaudit.steps.step.Step`, from the predicted outputs of earlier
+jobs; if Snakemake starts nothing, from the files in place. The outputs of a job that computes are
+unknown, and so is the key of a job that reads them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,25 +34,25 @@ class Planned:
     """A job and its fate.
 
     certain    it computes
-    possible   it computes, unless its unknown inputs come out as those of a recorded action
-    stored     it is started, and takes what it would compute from the store
-    current    what lies in its place stays
-    unseen     what lies in its place is not what it would give now, but Snakemake does not see it
+    possible   it computes, unless its unknown inputs match those of a recorded action
+    stored     it is started, and takes its results from the store
+    current    its outputs in place stay
+    unseen     its outputs in place are out of date, but Snakemake does not see it
     """
 
     job: Job
     fate: Fate
-    ingredients: Ingredients | None = None  # with the known inputs; None where it is no step
+    ingredients: Ingredients | None = None  # with the known inputs; None if it is not a step
     inputs: Mapping[str, Sequence[ActionInput | None]] = field(default_factory=dict)
-    key: str | None = None  # None while an input is not known
-    placed: str | None = None  # the action that put there what lies in its place
-    as_before: bool = False  # whether it is cut off if its unknown inputs come out as they lie now
-    twin: str = ""  # an output of the job of this run that does the same work
-    fault: str = ""  # what is wrong with a stored object that it would have taken
+    key: str | None = None  # None while an input is unknown
+    placed: str | None = None  # the action that placed its current outputs
+    as_before: bool = False  # whether it is cut off if its unknown inputs come out unchanged
+    twin: str = ""  # an output of the job in this run that does the same work
+    fault: str = ""  # the fault of a stored object that it would have taken
 
     @property
     def unknown(self) -> dict[str, list[str]]:
-        """Return the paths, by input name, whose content is not known before the run."""
+        """Return the paths, by input name, whose content is unknown before the run."""
         waiting = {
             name: [
                 path for path, file in zip(self.job.inputs[name], files, strict=True) if not file
@@ -63,10 +63,10 @@ class Planned:
 
 
 class Forecast:
-    """What is known of the files of a run while its jobs are gone through."""
+    """What is known about the files of a run while its jobs are processed."""
 
     def __init__(self, workflow: Workflow) -> None:
-        """Begin with what lies in the results folder and the store of a workflow."""
+        """Start with the results folder and the store of a workflow."""
         self._workflow = workflow
         self.results = workflow.results
         self.store = Store(workflow.store)
@@ -82,9 +82,9 @@ class Forecast:
         self._computing: dict[str, str] = {}  # key -> first output of the job that computes it
 
     def fate(self, job: Job) -> Planned:
-        """Return the fate of a job whose inputs' makers have theirs."""
+        """Return the fate of a job; those of its inputs' makers must be known."""
         self._makers |= {path: job for path in _outputs(job)}
-        if not self._workflow.is_step(job):  # plain files, the catalog: Snakemake alone decides
+        if not self._workflow.is_step(job):  # plain files, the catalog: only Snakemake decides
             if job.started:
                 self._give_nothing_known(job)
             return Planned(job, "certain" if job.started else "current")
@@ -96,7 +96,7 @@ class Forecast:
         except StoreError:
             if job.started:
                 raise
-            return Planned(job, "current")  # what it once read was removed: nothing asks for it
+            return Planned(job, "current")  # its old inputs were removed: nothing needs them
         ingredients = Ingredients(
             step=job.rule,
             code=job.params["code"],
@@ -108,7 +108,7 @@ class Forecast:
             reads_labels=job.params.get("reads_labels", True),
         )
         planned = Planned(job, "possible", ingredients, inputs, placed=self._placed(job))
-        if planned.unknown and not job.started:  # only where a rule calls an input ancient
+        if planned.unknown and not job.started:  # only if a rule marks an input as ancient
             return replace(planned, fate="current")
         if planned.unknown:
             return self._of_unknown(planned, ingredients)
@@ -121,7 +121,7 @@ class Forecast:
         return self._makers[path].rule if path in self._makers else ""
 
     def sure_labels(self, path: str) -> dict[str, str]:
-        """Return labels that a file made anew is sure to bear: what its job does not rename."""
+        """Return labels that a new file certainly has: those that its job does not rename."""
         job = self._makers[path]
         if not self._workflow.is_step(job):
             return {}
@@ -138,7 +138,7 @@ class Forecast:
             return replace(planned, fate="unseen" if fault else "current", fault=fault)
         outputs = self._cache.recorded(key)
         same = outputs is not None and self._lies(planned.job, outputs)
-        # where nothing lies, nothing below is started, and so nothing asks for it
+        # if nothing is there, no job that reads it starts, so nothing needs it
         return replace(planned, fate="current" if same or not lying else "unseen")
 
     def _of_known(self, planned: Planned, key: str) -> Planned:
@@ -173,7 +173,7 @@ class Forecast:
     # --- files ----------------------------------------------------------------------------------
 
     def _with_urls(self, job: Job) -> Job:
-        """Return a job that reads remote shards as one that reads their URLs, as its step will."""
+        """Return a job with its remote shards replaced by their URLs, as its step will do."""
         inputs = dict(job.inputs)
         if urls := list(job.params.get("urls", ())):
             inputs["tars"] = [*urls, *inputs.get("tars", ())]
@@ -182,16 +182,16 @@ class Forecast:
         return replace(job, inputs=inputs)
 
     def _listed_urls(self, path: str) -> Sequence[str]:
-        """Return the URLs that an index lists at a path; any other path stands for itself."""
+        """Return the URLs that an index at a path lists; any other path stands for itself."""
         indexed = self._makers[path].params.get("urls") if path in self._makers else None
         return indexed or [path]
 
     def _content(self, path: str) -> ActionInput | None:
-        """Return what a step will read at a path; None where that is not known before the run."""
+        """Return what a step will read at a path; None if unknown before the run."""
         return self._coming[path] if path in self._coming else self._lying(path)
 
     def _expected(self, path: str) -> ActionInput | None:
-        """Return what a step will read if all that is made anew comes out as it lies there now."""
+        """Return what a step will read if all new files come out unchanged."""
         known = self._if_as_before.get(path) or self._coming.get(path)
         if known is None and Path(path).exists():
             with suppress(StoreError):
@@ -199,7 +199,7 @@ class Forecast:
         return known
 
     def _read(self, path: str) -> ActionInput | None:
-        if is_url(path):  # as it was when last looked at: a plan asks no network
+        if is_url(path):  # as last seen: a plan makes no network requests
             known = self._remote.recorded(path)
             return ActionInput(known, path) if known else None
         if not is_pointer(Path(path), self.results):
@@ -218,7 +218,7 @@ class Forecast:
         return next((placed.action for _, placed in self._lying_outputs(job).values()), None)
 
     def _lying_outputs(self, job: Job) -> dict[str, tuple[Pointer, Placement]]:
-        """Return the pointers that lie in the places of a job's outputs, by output name."""
+        """Return the current pointers at the paths of a job's outputs, by output name."""
         found = {}
         for name, (path, *_) in job.outputs.items():
             with suppress(StoreError):
@@ -226,7 +226,7 @@ class Forecast:
         return found
 
     def _lies(self, job: Job, outputs: Mapping[str, ActionOutput]) -> bool:
-        """Return whether these outputs, called as they would be, lie in their places already."""
+        """Return whether these outputs, with their new labels, are already in place."""
         lying = {
             name: (pointer, dict(placed.labels))
             for name, (pointer, placed) in self._lying_outputs(job).items()
@@ -240,7 +240,7 @@ class Forecast:
     # --- the store ------------------------------------------------------------------------------
 
     def _stored(self, key: str) -> tuple[dict[str, ActionOutput] | None, str]:
-        """Return the outputs that a step would take from a store, or what is wrong with one."""
+        """Return the outputs that a step would take from a store, or the fault of one."""
         outputs = self._cache.recorded(key)
         for output in (outputs or {}).values():
             fault = self.store.fault(output.pointer)
@@ -251,13 +251,13 @@ class Forecast:
         return outputs, ""
 
     def _visible_fault(self, pointer: Pointer) -> str:
-        """Say what is wrong with an object as far as that shows without reading it."""
+        """Return an object's fault, as far as it shows without reading the object."""
         try:
             size = self.store.path(pointer.digest).stat().st_size
         except FileNotFoundError:
             return "the object is missing"
         if size != pointer.bytes:
-            return f"the object has {size} bytes but its pointer says {pointer.bytes}"
+            return f"the object has {size} bytes, its pointer says {pointer.bytes}"
         return ""
 
 
@@ -270,7 +270,7 @@ def _labels(job: Job, output: ActionOutput) -> dict[str, str]:
 
 
 def _files(job: Job, key: str, outputs: Mapping[str, ActionOutput]) -> dict[str, ActionInput]:
-    """Return what a job puts in place, as the jobs below it will describe it."""
+    """Return the files that a job places, as the jobs that read them will describe them."""
     return {
         path: ActionInput(outputs[name].pointer.digest, path, _labels(job, outputs[name]), key)
         for name, (path, *_) in job.outputs.items()

@@ -1,8 +1,8 @@
-"""Planning: what each job of a workflow would do if Snakemake were started now, and at what cost.
+"""Plan what each job of a workflow would do if Snakemake started now, and at what cost.
 
-A job that reads what another one computes is possible only: it may be cut off. Where no recorded
-action agrees with what is known of it, and no other job of the run may turn out to be the same
-work, it is certain all the same.
+A job that reads another one's results is only possible: it may be cut off. But if no recorded
+action agrees with what is known about it, and no other job of the run can turn out to be the same
+work, it is certain.
 """
 
 import json
@@ -27,9 +27,9 @@ _RECORDS_AT_ONCE = 5_000  # held in memory, some 10 kB each
 
 @dataclass(frozen=True)
 class Outlook:
-    """A job with its fate, why it is not as it was, and what computing it takes.
+    """A job with its fate, the reasons for its change, and the cost of computing it.
 
-    A job that stays as it is has no reason and no cost.
+    An unchanged job has no reason and no cost.
     """
 
     planned: Planned
@@ -41,7 +41,7 @@ def outlook(workflow: Workflow) -> list[Outlook]:
     """Return the outlook of every job of a workflow, in its order.
 
     Jobs whose action keys are equal compute once: the first is certain, the others are stored,
-    with the first as `twin`. Raises InputError for a user's file that cannot be read.
+    with the first as `twin`. Raise InputError for a user's file that cannot be read.
     """
     forecast = Forecast(workflow)
     planned = [forecast.fate(job) for job in workflow.jobs]
@@ -66,7 +66,7 @@ def outlook(workflow: Workflow) -> list[Outlook]:
 
 
 def _past(planned: Planned, history: History) -> str:
-    """Return the action that a job is set against: in its place, else the last one; "" if none."""
+    """Return the action to compare a job with: the one in place, else the last; "" if none."""
     last = history.last(planned.job.rule, planned.job.wildcards)
     return planned.placed or (last.action if last else "")
 
@@ -91,21 +91,21 @@ def _reasons(planned: Planned, before: Record | None, forecast: Forecast) -> lis
         code_now = code_parts(*rule_sources(job.script, job.params.get("code_files", ())))
     code_before = read_code(forecast.store, before.ingredients.code)
     reasons += changes(now, unknown, before.ingredients, code_now=code_now, code_before=code_before)
-    return reasons or [Reason("job", job.cause or "another action lies in its place")]
+    return reasons or [Reason("job", job.cause or "another action's outputs are in its place")]
 
 
 # --- jobs with unknown inputs ------------------------------------------------------------------
 
 
 def _settled(planned: Sequence[Planned], forecast: Forecast, history: History) -> list[Planned]:
-    """Return the jobs again; possible ones that nothing can cut off are certain."""
+    """Return the jobs; possible ones that nothing can cut off become certain."""
     open_jobs = [each for each in planned if each.fate == "possible"]
     likeness = {id(each): _likeness(each) for each in open_jobs}
     rivals = Counter(likeness.values())
     alone = [each for each in open_jobs if rivals[likeness[id(each)]] == 1]
     coming = [each.ingredients for each in planned if each.key and each.fate == "certain"]
     sure = _without_precedent(alone, Precedents(filter(None, coming)), forecast)
-    # most that have one have it in their own last execution: all others are many
+    # most jobs find one in their own last execution; checking all others takes long
     own = [history.last(each.job.rule, each.job.wildcards) for each in sure]
     sure = _sift(sure, [past.action for past in own if past], forecast)
     codes = {(each.ingredients.step, each.ingredients.code) for each in sure if each.ingredients}
@@ -115,7 +115,7 @@ def _settled(planned: Sequence[Planned], forecast: Forecast, history: History) -
 
 
 def _sift(jobs: list[Planned], actions: Sequence[str], forecast: Forecast) -> list[Planned]:
-    """Return the jobs that none of these recorded actions may turn out to be."""
+    """Return the jobs that cannot turn out to be one of these recorded actions."""
     for start in range(0, len(actions), _RECORDS_AT_ONCE):
         if jobs:
             read = read_records(forecast.store, actions[start : start + _RECORDS_AT_ONCE])
@@ -142,9 +142,9 @@ def _has_precedent(planned: Planned, precedents: "Precedents", forecast: Forecas
 
 
 def _likeness(planned: Planned) -> str:
-    """Return what jobs share that may turn out to be one action.
+    """Return a key that jobs share if they may turn out to be one action.
 
-    Two files of different jobs bear different labels, so where labels count the paths tell.
+    Files of different jobs have different labels, so if labels count, paths distinguish them.
     """
     made_of = planned.ingredients
     assert made_of is not None
@@ -164,10 +164,10 @@ def _likeness(planned: Planned) -> str:
 
 
 class Precedents:
-    """Ingredients of recorded actions, to be asked for those that agree with partial ones.
+    """Ingredients of recorded actions, searchable for those that agree with partial ones.
 
-    A job whose inputs are not all known can only be cut off by an action of its own step, code,
-    settings and environment that read what is known of them: where none is recorded, it computes.
+    Only an action with the same step, code, settings, environment and known inputs can cut off a
+    job with unknown inputs. If none is recorded, the job computes.
     """
 
     def __init__(self, recorded: Iterable[Ingredients]) -> None:
@@ -189,10 +189,10 @@ class Precedents:
         inputs: Mapping[str, Sequence[ActionInput | None]],
         labels: Mapping[tuple[str, int], Mapping[str, str]],
     ) -> bool:
-        """Return whether some recorded action agrees with what is known of a job.
+        """Return whether some recorded action agrees with what is known about a job.
 
-        `inputs` are its inputs in place of `partial.inputs`, None where the content is not known;
-        `labels` are what these are sure to bear, by name and position.
+        `inputs` replace `partial.inputs`, with None for unknown content; `labels` are the labels
+        that these certainly have, by name and position.
         """
         frame = _frame(partial, _shape(inputs))
         known = set(_known(partial.reads_labels, inputs, labels))
@@ -202,7 +202,7 @@ class Precedents:
 
 
 def _frame(made_of: Ingredients, shape: Mapping[str, object]) -> str:
-    """Return what must be equal however the inputs come out, as text."""
+    """Return, as text, what must be equal whatever the inputs turn out to be."""
     alike = [made_of.step, made_of.code, made_of.settings, made_of.environment]
     return json.dumps([*alike, made_of.reads_labels, shape], sort_keys=True)
 
@@ -212,7 +212,7 @@ def _shape(inputs: Mapping[str, Sequence[object]]) -> dict[str, int]:
 
 
 def _facts(recorded: Ingredients) -> Iterator[Fact]:
-    """Yield all that may be known of the inputs of a recorded action."""
+    """Yield everything that may be known about the inputs of a recorded action."""
     for name, files in recorded.inputs.items():
         for position, file in enumerate(files):
             yield _content(recorded.reads_labels, name, position, file)

@@ -1,4 +1,4 @@
-"""An encoder trained here that most jobs of a plan depend on, and how to freeze it."""
+"""Find an encoder trained here that most jobs of a plan depend on, and say how to freeze it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -9,15 +9,15 @@ from clipaudit.steps.paths import model as model_path
 if TYPE_CHECKING:
     from clipaudit.lineage.planning.forecasts import Outlook
 
-_MOST = 0.5  # of the jobs that may compute: from here on an encoder is worth a word
-_FEW = 10  # jobs; of fewer nothing is said
+_MOST = 0.5  # least share of the jobs that may compute for an encoder to be mentioned
+_FEW = 10  # jobs; with fewer, no encoder is mentioned
 
 
 def freezable_encoders(outlooks: Sequence["Outlook"], workflow: Workflow) -> Iterator[str]:
     """Yield a sentence for each encoder that is trained again and that most jobs depend on.
 
-    Encoders that the settings name and train count (`model: recipe/manifest`), once they have been
-    trained: a first run has nothing to freeze.
+    Only encoders that the settings train (`model: recipe/manifest`) count, and only after their
+    first training: a first run has nothing to freeze.
     """
     if workflow.run is None:
         return
@@ -57,7 +57,7 @@ def _readers(jobs: Sequence[Job]) -> Mapping[str, list[Job]]:
 
 
 def _below(jobs: Sequence[Job], readers: Mapping[str, Sequence[Job]]) -> set[str]:
-    """Return the first outputs of all jobs that read what some jobs give, at any distance."""
+    """Return the first outputs of all jobs that depend on some jobs, directly or indirectly."""
     found: set[str] = set()
     waiting = list(jobs)
     while waiting:

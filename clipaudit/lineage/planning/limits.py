@@ -1,4 +1,4 @@
-"""Limits: what a run needs by forecast, set against what it may take, before it starts."""
+"""Compare what a run needs, by forecast, with its limits before it starts."""
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,7 +26,7 @@ _NAMED = 4  # stages in a message
 
 @dataclass(frozen=True)
 class Room:
-    """What there is: bytes of the store's objects, and bytes free on its disk."""
+    """The space of a store: bytes of its objects, and bytes free on its disk."""
 
     store: str
     held: int
@@ -34,15 +34,15 @@ class Room:
 
 
 def room_of(store: Path) -> Room:
-    """Return what the objects of a store hold, and what is free beside them."""
+    """Return the bytes that a store's objects take, and the bytes free on its disk."""
     held = sum(size for _, size, _ in stored_files(Store(store), "objects"))
     return Room(str(store), held, free_bytes(store))
 
 
 def needs(outlooks: Iterable[Outlook], estimates: Iterable[JobEstimate] = ()) -> dict[str, Cost]:
-    """Return by rule what the jobs take that compute for certain or possibly, in their order.
+    """Return by rule what the certain and possible jobs take, in their order.
 
-    A job that was recorded takes what it took then; one that was not, what is estimated of it.
+    A recorded job takes what it took then, any other job its estimate.
     """
     estimated = {_identity(each.job): each.cost for each in estimates}
     found: dict[str, Cost] = {}
@@ -56,10 +56,10 @@ def needs(outlooks: Iterable[Outlook], estimates: Iterable[JobEstimate] = ()) ->
 
 
 def own_estimates(workflow: Workflow) -> list[JobEstimate]:
-    """Return what the jobs of a workflow take by the rates of its own store.
+    """Return what the jobs of a workflow take, from the rates of its own store.
 
-    None at all where it is not known how many samples the shards of some corpus hold: before they
-    are indexed nothing tells.
+    Return none if the number of samples in the shards of some corpus is unknown, as it may be
+    before they are indexed.
     """
     scripts = {job.rule: job.script for job in workflow.jobs}
     rates = Rates(observations(Store(workflow.store), scripts))
@@ -67,8 +67,8 @@ def own_estimates(workflow: Workflow) -> list[JobEstimate]:
         return estimate_jobs(workflow, rates, ShardSizes({}))
     except InputError:
         logger.warning(
-            "limits: how many samples the shards of some corpus hold is not known before they are "
-            "indexed. Jobs that never ran count as the median of their rule."
+            "limits: the number of samples in some corpus's shards is unknown before indexing. "
+            "Jobs that never ran count as the median of their rule."
         )
         return []
 
@@ -78,9 +78,9 @@ def _identity(job: Job) -> tuple[str, frozenset[tuple[str, str]]]:
 
 
 def refuse_excess(needed: Mapping[str, Cost], limits: Mapping[str, Any], room: Room) -> None:
-    """Raise StepError where a run would take more than the section `limits` lets it.
+    """Raise StepError if a run would exceed the section `limits`.
 
-    Jobs of which nothing is known count for nothing; the message names them.
+    Unknown jobs count as zero; the message names them.
     """
     total = sum(needed.values(), NOTHING)
     spared = round(limits["keep_free_gigabytes"] * _GIGABYTE)
@@ -90,7 +90,7 @@ def refuse_excess(needed: Mapping[str, Cost], limits: Mapping[str, Any], room: R
         raise StepError(
             f"limits.keep_free_gigabytes: the run needs {_gigabytes(total.bytes)} more{stages}, "
             f"and the disk of {room.store} has {_gigabytes(room.free)} free, of which "
-            f"{_gigabytes(spared)} must stay{_unknown(needed)}. Free "
+            f"{_gigabytes(spared)} must stay free{_unknown(needed)}. Free "
             f"{_gigabytes(total.bytes - room.free + spared)} there, or name fewer targets."
         )
     if most is not None and room.held + total.bytes > most * _GIGABYTE:
@@ -108,7 +108,7 @@ def refuse_excess(needed: Mapping[str, Cost], limits: Mapping[str, Any], room: R
 
 
 def _largest(needed: Mapping[str, Cost], what: str, told: Any) -> str:  # noqa: ANN401
-    """Name the stages that take most, `` (embed 2 GB, train 1 GB)``."""
+    """Name the stages that need most, `` (embed 2 GB, train 1 GB)``."""
     stages: Sequence[tuple[str, float]] = sorted(
         ((rule, getattr(cost, what)) for rule, cost in needed.items()), key=lambda each: -each[1]
     )
@@ -118,11 +118,7 @@ def _largest(needed: Mapping[str, Cost], what: str, told: Any) -> str:  # noqa: 
 
 def _unknown(needed: Mapping[str, Cost]) -> str:
     never = [f"{cost.unknown} of {rule}" for rule, cost in needed.items() if cost.unknown]
-    return (
-        f"; not known from any record, so not counted in full: jobs {', '.join(never)}"
-        if never
-        else ""
-    )
+    return f"; without any record, so not fully counted: jobs {', '.join(never)}" if never else ""
 
 
 def _gigabytes(count: float) -> str:

@@ -1,7 +1,7 @@
-"""Observations: what recorded executions did, in the terms of a scaling law, and what they took.
+"""Observe recorded executions: their work, in terms of a scaling law, and what they took.
 
-The rows that an execution read are those of the outputs of the actions that had made its inputs:
-`store/actions/` knows them, so no object need be there.
+The rows that an execution read are the rows of the outputs that its inputs come from. They are in
+`store/actions/`, so no object need exist.
 """
 
 import json
@@ -18,7 +18,7 @@ from clipaudit.store.actions import ActionCache, ActionInput
 from clipaudit.store.records import Record, read_records
 from clipaudit.store.store import Store
 
-MOST_RECORDS = 300  # of a rule, the latest: enough for a rate, and read within seconds
+MOST_RECORDS = 300  # the latest of a rule: enough for a rate, and read within seconds
 _LATEST = """
 select action
 from records
@@ -30,7 +30,7 @@ order by action
 
 @dataclass(frozen=True)
 class Given:
-    """The outputs of one name, or kind of name: their rows and bytes, and what these grow with."""
+    """The outputs of one name or kind: their rows and bytes, and what these grow with."""
 
     rows: float
     rows_grow: float
@@ -40,15 +40,15 @@ class Given:
 
 @dataclass(frozen=True)
 class Observation:
-    """One execution: its work by the law of its script, what it took, and what it gave.
+    """One execution: its work by its script's law, its cost, and its outputs.
 
-    `device_seconds` are seconds of one core, or of one GPU where `device` is cuda; `model` names
-    the architecture that it ran, "" where it runs none.
+    `device_seconds` are seconds of one core, or of one GPU if `device` is cuda; `model` names its
+    architecture, "" if it has none.
     """
 
     rule: str
     model: str
-    device: str  # "" where no record says, as old ones of exact steps
+    device: str  # "" if not recorded, as in old records of exact steps
     work: float
     device_seconds: float
     peak_memory_mb: int
@@ -56,10 +56,10 @@ class Observation:
 
 
 def observations(store: Store, scripts: Mapping[str, str]) -> list[Observation]:
-    """Return the latest executions of some rules, given with the scripts that they run.
+    """Return the latest executions of some rules, given as rule -> script.
 
-    At most MOST_RECORDS of each rule, by rule and action; none where nothing is recorded. Those
-    that grow with a dimension of embeddings which nothing tells are left out.
+    At most MOST_RECORDS of each rule, by rule and action; none if nothing is recorded. Executions
+    that grow with an unknown embedding dimension are omitted.
     """
     latest = ask_records(store, _LATEST, sorted(scripts), most=MOST_RECORDS)
     records = read_records(store, (action for (action,) in latest))
@@ -76,12 +76,12 @@ def observations(store: Store, scripts: Mapping[str, str]) -> list[Observation]:
 
 
 def _is_left_out(record: Record) -> bool:
-    """Return whether an action gave no result: its data were too small to tell a rate by."""
+    """Return whether an action omitted its result, because its data were too small."""
     return any(output.pointer.is_left_out for output in record.outputs.values())
 
 
 def output_kind(name: str, law: Law) -> str:
-    """Return under which name an output's rows and bytes are kept: `epochs/0003` is `epochs`."""
+    """Return the name under which an output's rows and bytes count: `epochs` for `epochs/0003`."""
     return "" if law.one_name else name.partition("/")[0]
 
 
@@ -134,14 +134,14 @@ def _given(record: Record, law: Law, reading: Reading) -> dict[str, Given]:
 
 
 class _Past:
-    """What the inputs of some records were made of."""
+    """The origin of the inputs of some records."""
 
     def __init__(self, store: Store, records: Sequence[Record]) -> None:
         self._cache = ActionCache(store)
         self._records = records
         self._store = store
         self._given = cache(self._rows_given)
-        self._dimensions: dict[str, int] = {}  # of what an action read or gave
+        self._dimensions: dict[str, int] = {}  # of the embeddings that an action read or gave
 
     def reading(self, record: Record, law: Law) -> Reading:
         """Return what an execution read."""
@@ -158,7 +158,7 @@ class _Past:
         return Reading(rows, files, made_of.settings, sharers, dimension)
 
     def _dimension(self, record: Record) -> int:
-        """Return the dimension of a model's embeddings, or of those that a step read."""
+        """Return the dimension of a model's embeddings, or of the embeddings that a step read."""
         if record.action not in self._dimensions:
             self._dimensions[record.action] = dimension_of(record.ingredients.settings) or max(
                 map(self._dimension, self._first_makers(record)), default=UNKNOWN
@@ -166,7 +166,7 @@ class _Past:
         return self._dimensions[record.action]
 
     def _first_makers(self, record: Record) -> list[Record]:
-        """Return who made the first file of each input that holds embeddings: all are alike."""
+        """Return the maker of the first file of each input of embeddings; one file is enough."""
         inputs = [record.ingredients.inputs.get(name) for name in EMBEDDING_INPUTS]
         keys = [files[0].action for files in inputs if files and files[0].action]
         return list(read_records(self._store, keys).values())
@@ -175,7 +175,7 @@ class _Past:
         return self._given(file.action).get(file.digest, 0) if file.action else 0.0
 
     def _rows_given(self, action: str) -> dict[str, int]:
-        """Return the rows of what an action gave, by digest."""
+        """Return the rows of an action's outputs, by digest."""
         outputs = self._cache.recorded(action) or {}
         rows = {output.pointer.digest: output.pointer.rows for output in outputs.values()}
         carried = "sealed" in outputs and read_records(self._store, [action]).get(action)
@@ -190,6 +190,6 @@ class _Past:
 
 
 def _share(record: Record) -> tuple[str, ...]:
-    """Return what the executions have in common that divide the rows of some files among them."""
+    """Return what executions that divide the rows of some files among them have in common."""
     files = record.ingredients.inputs.get(law_of("duplicates").shared, ())
     return (record.ingredients.step, *(file.digest for file in files))

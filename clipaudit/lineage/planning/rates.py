@@ -1,8 +1,8 @@
-"""Rates: how fast rules go and how much they give, from what was recorded or what a user states.
+"""Rates: the speed and output of rules, from records or as a user states them.
 
-A time is the line `start + work / speed` through the observed executions of a rule, of one model
-and one kind of device: no rate of a CPU is taken for a GPU's. Rows and bytes are of the rule,
-whatever it ran on; the bytes of models those of one architecture.
+A time is the line `start + work / speed` through the observed executions of a rule with one model
+on one kind of device: a CPU's rate is never used for a GPU. Rows and bytes belong to the rule,
+whatever it ran on; the bytes of models belong to one architecture.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ from clipaudit.lineage.planning.observations import Observation
 
 @dataclass(frozen=True)
 class Line:
-    """What some work takes: `start` for each job, and `slope` for each unit of its work."""
+    """The cost of work: `start` for each job, and `slope` for each unit of its work."""
 
     start: float
     slope: float
@@ -34,9 +34,9 @@ class Line:
 
 @dataclass(frozen=True)
 class Rate:
-    """What jobs of a rule take, in seconds of a core or GPU; `records` is 0 where a user says so.
+    """What jobs of a rule take, in seconds of a core or GPU; `records` is 0 if a user states it.
 
-    `most_work` is that of the largest job that was recorded: beyond it the line is a guess.
+    `most_work` is the work of the largest recorded job; beyond it the line is extrapolated.
     """
 
     line: Line
@@ -46,24 +46,24 @@ class Rate:
 
 
 class StatedRate(Section):
-    """What a user knows of a rule."""
+    """A rate that a user states for a rule."""
 
     model: str | None = Field(None, description="the architecture; any, when absent")
-    device: Literal["cpu", "cuda"] = Field(description="what was measured on: one core, one GPU")
-    per_second: float = Field(gt=0, description="units of its work a second of one core or GPU")
+    device: Literal["cpu", "cuda"] = Field(description="measured device: one core or one GPU")
+    per_second: float = Field(gt=0, description="units of its work per second of one core or GPU")
     bytes_each: float | None = Field(
-        None, ge=0, description="bytes of its outputs for each unit; from the records when absent"
+        None, ge=0, description="bytes of its outputs per unit; from the records when absent"
     )
 
     def fits(self, model: str) -> bool:
-        """Return whether it is a rate of this model."""
+        """Return whether the rate applies to this model."""
         return self.model in {None, model}
 
 
 def line_through(points: Sequence[tuple[float, float]]) -> Line:
-    """Return the line of least squares through (work, taken); their sum lies on it.
+    """Return the least-squares line through (work, taken), which reproduces their sum.
 
-    Where the points tell no start and slope apart, or tell one below 0, it goes through 0.
+    If the points do not determine start and slope, or one would be negative, it goes through 0.
     """
     works, taken = [work for work, _ in points], [each for _, each in points]
     if sum(works) == 0:
@@ -76,7 +76,7 @@ def line_through(points: Sequence[tuple[float, float]]) -> Line:
 
 
 def read_stated(path: Path) -> dict[str, list[StatedRate]]:
-    """Return the rates of a user's YAML file, by rule; raise ConfigError for one that is wrong."""
+    """Return the rates in a user's YAML file, by rule; raise ConfigError for invalid ones."""
     content = read_settings(path)
     listed = {rule: [each] if isinstance(each, dict) else each for rule, each in content.items()}
     try:
@@ -84,7 +84,7 @@ def read_stated(path: Path) -> dict[str, list[StatedRate]]:
     except ValidationError as error:
         faults = [f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors()]
         raise ConfigError(
-            f"{path}: the rates are wrong:\n  " + "\n  ".join(faults) + "\nA rule has `device` "
+            f"{path}: the rates are invalid:\n  " + "\n  ".join(faults) + "\nA rule has `device` "
             "(cpu or cuda), `per_second`, and may have `model` and `bytes_each`."
         ) from error
 
@@ -97,7 +97,7 @@ class Rates:
         observed: Iterable[Observation],
         stated: Mapping[str, Sequence[StatedRate]] | None = None,
     ) -> None:
-        """Take what a user states before what was observed."""
+        """Prefer stated rates to observed ones."""
         self._observed: dict[str, list[Observation]] = {}
         for each in observed:
             self._observed.setdefault(each.rule, []).append(each)
@@ -107,7 +107,7 @@ class Rates:
         self.bytes = cache(self._bytes)
 
     def stated_bytes(self, rule: str, model: str) -> float | None:
-        """Return the bytes for each unit of work that a user states."""
+        """Return the stated bytes per unit of work."""
         stated = (each for each in self._stated.get(rule, ()) if each.fits(model))
         return next((each.bytes_each for each in stated if each.bytes_each is not None), None)
 
@@ -119,9 +119,9 @@ class Rates:
         return [each for each in self._observed.get(rule, ()) if each.model == model]
 
     def _time(self, rule: str, model: str, device: str) -> Rate | None:
-        """Return the rate of a rule; None where none is known.
+        """Return the rate of a rule; None if unknown.
 
-        Old records of exact steps name no device: they count as a CPU's.
+        Old records of exact steps name no device and count as CPU records.
         """
         for each in self._stated.get(rule, ()):
             if each.device == device and each.fits(model):
@@ -137,13 +137,13 @@ class Rates:
         )
 
     def _rows(self, rule: str, kind: str) -> float:
-        """Return the rows of an output for each unit that it grows with; 1 where none is known."""
+        """Return the rows of an output per unit that it grows with; 1 if unknown."""
         given = [each.given[kind] for each in self._observed.get(rule, ()) if kind in each.given]
         grown = sum(each.rows_grow for each in given)
         return sum(each.rows for each in given) / grown if grown else 1.0
 
     def _bytes(self, rule: str, model: str | None, kind: str) -> Line | None:
-        """Return the bytes of the outputs of a kind, of one model or any; None if none is known."""
+        """Return the bytes of a kind of outputs, for one model or any; None if unknown."""
         seen = self._observed.get(rule, ()) if model is None else self._of(rule, model)
         given = [each.given[kind] for each in seen if kind in each.given]
         return line_through([(each.bytes_grow, each.bytes) for each in given]) if given else None

@@ -1,8 +1,8 @@
-"""Reasons: in what an action that is to be differs from one that was.
+"""Reasons: how a planned action differs from an earlier one.
 
-Two sets of ingredients are set against each other: settings by dotted name, code by module, inputs
-by name and path, environment by library. What is not known yet, an input that another job of the
-same run makes, is None.
+Two sets of ingredients are compared: settings by dotted name, code by module, inputs by name and
+path, environment by library. An input that another job of the same run makes is not known yet, and
+None.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,13 +14,13 @@ from clipaudit.plaintext import plain
 from clipaudit.store.actions import ActionInput, Ingredients
 from clipaudit.store.code_records import CodeRecord
 
-SHOWN_DIGITS = 12  # hex digits of a digest that people read
+SHOWN_DIGITS = 12  # hex digits of a digest in messages
 _LONGEST_VALUE = 60  # characters of a setting's value; the rest is in the settings
 
 
 @dataclass(frozen=True)
 class Reason:
-    """One cause in plain words: `what` is alike for all jobs that it holds for, `detail` its own.
+    """One cause as text: `what` is the same for all jobs with this cause, `detail` differs.
 
     >>> str(Reason("setting", "recipe.epochs 10 -> 12"))
     'recipe.epochs 10 -> 12'
@@ -43,12 +43,12 @@ def changes(
     code_now: Mapping[str, str],
     code_before: CodeRecord | None,
 ) -> list[Reason]:
-    """Return in what `now` differs from `before`: settings, code, environment, inputs.
+    """Return how `now` differs from `before`: settings, code, environment, inputs.
 
-    `unknown` has, by input name, the paths whose content is not known before the run and the rules
-    that make them; they stand in no list of `now.inputs`. `code_now` are the parts of today's code
-    digest; without `code_before`, which is None where the old digest was not recorded, a change of
-    code cannot be told by module. Equal ingredients and nothing unknown: no reason.
+    `unknown` has, by input name, the paths whose content is unknown before the run, with the rules
+    that make them; `now.inputs` does not list them. `code_now` are the parts of the current code
+    digest. `code_before` is None if the old digest was not recorded; a code change then has no
+    module names. Equal ingredients without unknown inputs give no reason.
     """
     return [
         *_settings(before.settings, now.settings),
@@ -113,7 +113,7 @@ def _inputs(
         yield from _files(name, before.get(name, ()), now.get(name, ()), set(waiting))
         for rule in sorted(set(waiting.values())):
             made = [path for path in waiting if waiting[path] == rule]
-            how = f"is made anew by {plain(rule)}" if rule else "is remote and was never read"
+            how = f"is made again by {plain(rule)}" if rule else "is remote and was never read"
             yield Reason("input", f"input {plain(name)} {how}", _some(made))
 
 
@@ -123,7 +123,7 @@ def _files(
     if [_content(file) for file in before] == [_content(file) for file in now] and not waiting:
         return
     old, new = {file.path: file for file in before}, {file.path: file for file in now}
-    if old and new and not {*old} & {*new}:  # another folder of results: paths say nothing
+    if old and new and not {*old} & {*new}:  # another results folder: paths cannot be compared
         yield Reason("input", f"input {name} changed", f"{len(before)} -> {len(now)} files")
         return
     changed = [path for path in new if path in old and old[path].digest != new[path].digest]
@@ -139,7 +139,7 @@ def _files(
         yield Reason("input", f"input {name} removed", _some(removed))
     called = [path for path in new if path in old and old[path].labels != new[path].labels]
     if called:
-        yield Reason("input", f"input {name} is called otherwise", _some(called))
+        yield Reason("input", f"input {name} has different labels", _some(called))
 
 
 def _content(file: ActionInput) -> tuple[str, dict[str, str]]:

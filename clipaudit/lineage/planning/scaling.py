@@ -1,7 +1,7 @@
-"""Scaling laws: what the time and the outputs of each workflow script grow with.
+"""Scaling laws: what each workflow script's time and outputs grow with.
 
-Each law has its reason; those of the audits' own scripts stand in their modules `laws`. A law says
-the form only; how fast is measured (clipaudit.lineage.planning.rates). What is named nowhere grows
+Each law gives its reason; those of the audits' own scripts are in their modules `laws`. A law gives
+only the form; the rate is measured (clipaudit.lineage.planning.rates). A script without a law grows
 with all rows that it reads, as merges, manifests and SQL do.
 """
 
@@ -14,15 +14,15 @@ from clipaudit.config.audits import audits, plugged_among, said_by
 from clipaudit.config.deduplication import LEAST_ROWS
 from clipaudit.plaindata import Json
 
-EMBEDDING_INPUTS = ("embeddings", "train", "captions", "clustered")  # that hold embeddings
+EMBEDDING_INPUTS = ("embeddings", "train", "captions", "clustered")  # inputs of embeddings
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What a job reads: the rows of each input and how many files it has, and the settings.
+    """What a job reads: the rows and number of files of each input, and the settings.
 
-    `sharers` jobs, itself among them, read these same files, each its own share of the rows.
-    `dimension` is that of the embeddings that it reads or gives, 0 where it is not known.
+    `sharers` jobs, including itself, read the same files, each its own share of the rows.
+    `dimension` is that of the embeddings that it reads or gives, 0 if unknown.
     """
 
     rows: Mapping[str, float]
@@ -37,19 +37,19 @@ Measure = Callable[[Reading], float]
 
 @dataclass(frozen=True)
 class Law:
-    """What a script's time grows with, in `unit`s, and the rows of its outputs; `why` it does.
+    """What a script's time, in `unit`s, and its outputs' rows grow with, and `why`.
 
     time      what its time grows with
-    gives     by output, what its rows grow with; for others `gives_else`, or the time's
-    one_name  whether its outputs bear the names of test sets or the like, and count as one kind
+    gives     by output, what its rows grow with; for others `gives_else`, or the time's measure
+    one_name  whether its outputs have the names of test sets or the like, and count as one kind
     counted   outputs whose rows together are those of the user's files that it reads
-    carries   the input whose rows its output stands for, which is no table itself
+    carries   the input whose rows its output stands for, if the output is not a table
     shared    the input that sibling jobs read too, each a share of it
-    adopts    whether its outputs are objects that lay in the store already
-    compares  whether its time grows with the dimension of embeddings, too
-    wide      outputs whose bytes do
+    adopts    whether its outputs are objects that were already in the store
+    compares  whether its time also grows with the dimension of embeddings
+    wide      outputs whose bytes grow with that dimension
     weighs    whether its outputs are models, whose bytes depend on the architecture
-    keeps     the rows that its manifests of all parts keep together, where its settings state them
+    keeps     the rows that its manifests of all parts keep together, if its settings state them
     """
 
     time: Measure
@@ -81,11 +81,11 @@ class Law:
         return self.rows(output, reading) * factor
 
 
-# --- what may be measured ----------------------------------------------------------------------
+# --- measures ----------------------------------------------------------------------------------
 
 
 def one(reading: Reading) -> float:
-    """Return 1: a job is as much as another."""
+    """Return 1: all jobs count the same."""
     return 1.0
 
 
@@ -105,7 +105,7 @@ def pairs(*names: str) -> Measure:
 
 
 def rows_a_file(name: str) -> Measure:
-    """Return the measure of the rows of one file of an input: those of a merge of equal tables."""
+    """Return the measure of the rows of one file of an input, as for a merge of equal tables."""
     return lambda reading: reading.rows.get(name, 0.0) / max(1, reading.files.get(name, 1))
 
 
@@ -123,13 +123,13 @@ def _seen(reading: Reading) -> float:
 
 
 def kmeans_clusters(settings: Json, read: float) -> float:
-    """Return how many clusters a k-means over the rows that are read has."""
+    """Return the number of clusters of a k-means over the rows read."""
     most = float(settings["clusters"])
     return min(most, max(1.0, read // LEAST_ROWS)) if settings.get("follow") else most
 
 
 def lloyd(settings: Json, read: float) -> float:
-    """Return the products of a k-means over a sample of the rows that are read."""
+    """Return the number of products of a k-means over a sample of the rows read."""
     clusters = kmeans_clusters(settings, read)
     sample = min(read, clusters * float(settings["samples_per_cluster"]))
     repeated = float(settings["iterations"]) * float(settings.get("redo", 1))
@@ -138,13 +138,13 @@ def lloyd(settings: Json, read: float) -> float:
 
 # --- the laws ----------------------------------------------------------------------------------
 
-ALL_ROWS = Law(all_rows, "rows", "each row that it reads is gone through once")
+ALL_ROWS = Law(all_rows, "rows", "each row is read once")
 EACH_SAMPLE = Law(rows("samples"), "samples", "each sample by itself")
 EACH_ROW = Law(rows("base"), "rows", "each row of the base, which stays a row of the result")
 SUMMED = Law(all_rows, "rows", "goes through all rows, and gives a few numbers", gives_else=one)
-DRAWN = Law(one, "jobs", "shows a number of pictures that the settings fix")
+DRAWN = Law(one, "jobs", "shows a number of images that the settings fix")
 TESTED = Law(
-    rows("samples"), "samples", "each test picture through the model", gives_else=rows("samples"),
+    rows("samples"), "samples", "each test image through the model", gives_else=rows("samples"),
     one_name=True,
 )  # fmt: skip
 _TRAINED = Law(
@@ -221,7 +221,7 @@ _LAWS: Mapping[str, Law] = {
 
 @cache
 def laws() -> Mapping[str, Law]:
-    """Return the laws of all scripts that have one, those of the audits' among them."""
+    """Return the laws of all scripts that have one, including the audits' scripts."""
     found = dict(_LAWS)
     for audit in audits():
         found |= said_by(audit, "laws", "LAWS")

@@ -1,4 +1,4 @@
-"""How many samples a shard of each corpus holds: as stated, as a world makes it, as indexed."""
+"""Samples per shard of each corpus: as stated, as a world makes them, or as indexed."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -12,20 +12,19 @@ from clipaudit.store.store import Pointer
 
 
 class ShardSizes:
-    """Samples a shard, by corpus: what is stated of it, else learned, else stated of all others."""
+    """Samples per shard, by corpus: stated for it, else learned, else stated for all others."""
 
     def __init__(self, by_corpus: Mapping[str, int], others: int | None = None) -> None:
-        """Begin with what the user states: of some corpora, and of those that nothing tells of."""
+        """Start with the user's numbers: for some corpora, and for all unknown ones."""
         self._stated = by_corpus
         self._others = others
         self._learned: dict[str, tuple[float, str]] = {}
         self._corpora: list[str] = []
 
     def learn(self, jobs: Iterable[Job]) -> None:
-        """Look through a workflow: worlds say what they make, parts that are indexed what is there.
+        """Learn from a workflow: from worlds' settings, and from indexed parts.
 
-        Raises InputError for corpora of which nothing is known, all at once, and for one that is
-        stated but that no job indexes.
+        Raise InputError with all unknown corpora, and for a stated corpus that no job indexes.
         """
         indexed = [job for job in jobs if law_of(job.script).counted]
         self._corpora = sorted({job.wildcards["corpus"] for job in indexed})
@@ -46,13 +45,14 @@ class ShardSizes:
         self._check()
 
     def samples(self, corpus: str) -> float:
-        """Return how many samples a shard of a corpus holds."""
+        """Return the number of samples per shard of a corpus."""
         return self._known(corpus)[0]
 
     def said(self) -> dict[str, str]:
-        """Return for each corpus how many samples a shard holds, and who says so."""
+        """Return for each corpus the samples per shard, and the source of the number."""
         return {
-            corpus: "{:,.6g} a shard ({})".format(*self._known(corpus)) for corpus in self._corpora
+            corpus: "{:,.6g} per shard ({})".format(*self._known(corpus))
+            for corpus in self._corpora
         }
 
     def _known(self, corpus: str) -> tuple[float, str]:
@@ -65,8 +65,8 @@ class ShardSizes:
         for corpus in self._stated:
             if corpus not in self._corpora:
                 raise InputError(
-                    f"--samples-per-shard {corpus}=: no job indexes a corpus of this name; there "
-                    f"are {', '.join(self._corpora)}."
+                    f"--samples-per-shard {corpus}=: no job indexes a corpus of this name. Known "
+                    f"corpora: {', '.join(self._corpora)}."
                 )
         missing = [
             corpus
@@ -75,7 +75,7 @@ class ShardSizes:
         ]
         if missing:
             raise InputError(
-                f"How many samples a shard holds is not known of {', '.join(missing)}. Give "
+                f"The number of samples per shard is unknown for {', '.join(missing)}. Give "
                 f"--samples-per-shard {missing[0]}=10000, or --samples-per-shard 10000 for all "
-                "that are not known."
+                "unknown corpora."
             )

@@ -1,7 +1,7 @@
-"""Shortages: settings that ask for more samples than a corpus can have, told before the first job.
+"""Detect settings that need more samples than a corpus can have, before the first job.
 
-How many samples a corpus has at most is known where a world makes its shards, where its files are
-Parquet, where img2dataset left statistics beside its tars, and where an earlier run indexed them.
+The largest possible number of samples is known if a world makes the shards, if the files are
+Parquet, if img2dataset wrote statistics beside its tars, or if an earlier run indexed them.
 """
 
 import json
@@ -20,10 +20,10 @@ from clipaudit.store.store import Pointer, Store
 
 
 def refuse_shortages(run: Settings) -> None:
-    """Raise ConfigError, with all of them, where settings ask for more samples than there are.
+    """Raise ConfigError, with all shortages, if settings need more samples than there are.
 
-    Only numbers that the settings name are refused. What a default asks for too much is left out
-    by the step that finds it.
+    Only numbers that the settings name raise. If a default is too large, the step that finds it
+    omits its result.
     """
     short = [told for asked in _asked(run) if (told := _shortage(run, asked))]
     if short:
@@ -31,9 +31,9 @@ def refuse_shortages(run: Settings) -> None:
 
 
 def most_samples(run: Settings, corpus: str, enough: int) -> int | None:
-    """Return how many samples a corpus has at most; None: not known, or `enough` or more.
+    """Return the largest number of samples a corpus can have; None: unknown, or >= `enough`.
 
-    Files are counted until it is enough. A split has at most its corpus's samples.
+    Files are counted until `enough` is reached. A split has at most its corpus's samples.
     """
     source = run.source(corpus)
     blurred = run.corpora[source].blurred
@@ -53,8 +53,8 @@ def _shortage(run: Settings, asked: Asked) -> str | None:
     if most is None:
         return None
     return (
-        f"{asked.setting}: {asked.what}, and corpora.{asked.corpus} has at most {most:,} samples. "
-        f"Ask for less, or add shards until there are {asked.samples:,}."
+        f"{asked.setting}: {asked.what}, but corpora.{asked.corpus} has at most {most:,} samples. "
+        f"Request fewer, or add shards until there are {asked.samples:,}."
     )
 
 
@@ -69,7 +69,7 @@ def _asked(run: Settings) -> Iterator[Asked]:
         recipe_name, _, corpus = (encoder.model or "").partition("/")
         recipe = run.recipes.get(recipe_name)
         if recipe is not None and corpus in run.corpora and "batch_size" in recipe.model_fields_set:
-            what = f"recipes.{recipe_name} takes {recipe.batch_size:,} samples a step"
+            what = f"recipes.{recipe_name} takes {recipe.batch_size:,} samples per step"
             yield Asked(f"encoders.{name}.model", corpus, recipe.batch_size, what)
 
 
@@ -77,7 +77,7 @@ def _asked(run: Settings) -> Iterator[Asked]:
 
 
 def _counts(run: Settings, corpus: str) -> Iterable[int | None]:
-    """Yield the samples of some shards after others until all are counted; None: not known."""
+    """Yield the samples of some shards at a time until all are counted; None: unknown."""
     section, shards = run.corpora[corpus], run.shards(corpus)
     if section.world is not None:
         made = run.worlds[section.world].corpora[corpus].samples_per_shard
@@ -90,7 +90,7 @@ def _counts(run: Settings, corpus: str) -> Iterable[int | None]:
 
 
 def _in_file(shard: str) -> int | None:
-    """Return how many samples a file holds at most, as itself or what lies beside it says."""
+    """Return the most samples a file can hold, from the file or from one beside it."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -103,11 +103,11 @@ def _in_file(shard: str) -> int | None:
         stated = json.loads(path.with_name(f"{path.stem}_stats.json").read_text())
         return int(stated["successes"])
     except (OSError, ValueError, KeyError, TypeError, pa.ArrowException):
-        return None  # a file that is missing or damaged is told of by the rule that reads it
+        return None  # the rule that reads a missing or damaged file reports it
 
 
 def _indexed(run: Settings, corpus: str) -> int | None:
-    """Return the rows that an earlier run read in just these files; None without it."""
+    """Return the rows that an earlier run read in exactly these files; None without such a run."""
     results, store = Path(run.results), Store(Path(run.store))
     digests, shards, found = FileDigests(store.root / "files"), run.shards(corpus), 0
     for part in run.parts(corpus):
@@ -118,7 +118,7 @@ def _indexed(run: Settings, corpus: str) -> int | None:
             inputs = read_record(store, placement(results, samples).action).ingredients.inputs
             found += Pointer.read(samples).rows + Pointer.read(drops).rows
         except ClipauditError:
-            return None  # never indexed, or the store has lost it: the run will tell
+            return None  # never indexed, or the store has lost it: the run will report it
         read = [file.digest for file in (*inputs.get("tars", ()), *inputs.get("files", ()))]
         lying = [shards[number] for number in run.part_shards(corpus, part)]
         if read != [None if is_url(each) else digests.known(Path(each)) for each in lying]:

@@ -1,1 +1,1 @@
-"""Why a number is what it is: the rows that entered it, and the actions below them."""
+"""Trace a number: the rows used, and the actions behind them."""

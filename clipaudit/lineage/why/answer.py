@@ -1,24 +1,24 @@
-"""Why a number is what it is: the cell, its SQL, the rows that entered it, and their tree.
+"""Trace a number to its sources: the cell, its SQL, the rows used, and their tree of actions.
 
 The answer is one JSON-able mapping:
 
-    table     path of the pointer, digest, rows; action: the key of what put it there
-    where, column, rows, count    the question; the chosen rows (the first 20) and how many
-    meaning   what the column says, in words; null where nothing is noted of it
+    table     path of the pointer, digest, rows; action: the key of the action that placed it
+    where, column, rows, count    the question; the chosen rows (the first 20) and their number
+    meaning   a description of the column; null if there is none
     sql       name, text and origin of the SQL that made the table; null if none did
-    parts     of each input of the SQL: files of of_files, rows of of_rows, `by`: what they were
-              restricted to, `sample`: some of the rows; null if nothing could be looked for
+    parts     for each input of the SQL: files of of_files, rows of of_rows, `by`: what they were
+              restricted to, `sample`: some of the rows; null if no search was possible
     verified  true if these parts alone, recomputed, give the asked cells exactly; false if all
-              rows together do not; null if the SQL was not asked
-    notes     what could not be told, and why, in sentences
+              rows together do not; null if the SQL was not run
+    notes     sentences on what is unknown, and why
     actions   by key, each once: step, labels, code, settings, environment, versions, started,
               seconds, host, threads, peak_memory_mb, outputs; inputs: files of of_files by name
     edges     `to` an action's `input` of that name, `from` the action that made it, null for a
-              user's file; path, digest, labels; `more`: the files like it that it stands for,
-              count and last path, or null
-    code      by code digest: the digests of the modules and files that it covers, if asked for
+              user's file; path, digest, labels; `more`: count and last path of the similar files
+              that it stands for, or null
+    code      by code digest: the digests of the modules and files that it covers, if requested
 
-The walk reads pointers, placements and lineage records; never Snakemake's own metadata.
+The walk reads pointers, placements and lineage records, never Snakemake's own metadata.
 """
 
 from collections.abc import Mapping
@@ -40,7 +40,7 @@ from clipaudit.store.records import Record, read_record
 from clipaudit.store.store import Store
 
 SHOWN_ROWS = 20  # of the table
-SECONDS = 0.8  # for finding rows: with the start of the process an answer takes less than two
+SECONDS = 0.8  # for finding rows; with process start, an answer takes less than two seconds
 
 
 def why(
@@ -55,13 +55,13 @@ def why(
     modules: bool = False,
     seconds: float = SECONDS,
 ) -> dict[str, Any]:
-    """Return why some cells of a table are what they are, in the shape that stands above.
+    """Return the sources of some cells of a table, in the form described above.
 
-    Told are `sample` rows of each input, with `fold` one file for all that differ in nothing but
-    numbers, and with `modules` what each code digest covers.
+    The answer has `sample` rows of each input; with `fold`, one file for all that differ only in
+    numbers; with `modules`, the parts of each code digest.
 
-    Without the objects, in a copy of results and `store/lineage`, the tree alone. Raises InputError
-    for an unknown table or column and where no row is meant, StoreError for a missing record.
+    Without the objects, in a copy of results and `store/lineage`, it has only the tree. Raise
+    InputError for an unknown table or column and if no row matches, StoreError without a record.
     """
     table = find_table(results, store, name)
     record = read_record(store, table.placement.action)
@@ -69,7 +69,7 @@ def why(
     is_table = record.outputs[table.placement.output].extension == ".parquet"
     if not is_table and (where or column):
         raise InputError(f"{table.path}: not a table, so it has no rows to choose from.")
-    cells = None  # where the object is not at hand, or has no rows
+    cells = None  # if the object is missing, or has no rows
     if not is_table:
         entered = Entered(record.ingredients.inputs)
     elif table.object is None:
@@ -97,7 +97,7 @@ def why(
 
 
 def _unseen(store: Store, record: Record, where: str | None) -> Entered:
-    """Return what is known without the rows: what the condition itself says of them."""
+    """Return what is known without the rows: what the condition itself says about them."""
     row = {equation.column: equation.value for equation in equations(where or "true")}
     reason = "The objects are not here, so no rows are shown and nothing was recomputed."
     return by_labels(store, record, [row] if row else [], reason)
@@ -149,7 +149,7 @@ def _edge(key: str, branch: Branch, bundle: Bundle) -> dict[str, Any]:
 
 
 def _code(store: Store, tree: Tree) -> dict[str, Mapping[str, str] | None]:
-    """Return what the code digests cover, None for one that was not recorded."""
+    """Return the parts of the code digests; None for one that was not recorded."""
     digests = sorted({record.ingredients.code for record in tree.records.values()})
     records = {digest: read_code(store, digest) for digest in digests}
     return {digest: dict(found.parts) if found else None for digest, found in records.items()}

@@ -1,8 +1,8 @@
-"""What the values of a chosen row say about other tables: names that stand for the same things.
+"""Find the values in other tables that correspond to the values of a chosen row.
 
-A row of a report table names a data set; the settings of its SQL hold small tables, *relations*,
-that say which manifest that is, and which corpora a manifest is made of. Following them from the
-row's own values gives, for each column that the inputs may have, the values that concern the row.
+A row of a report table names a data set. The settings of its SQL hold small tables, *relations*,
+that give its manifest and the manifest's corpora. Following them from the row's own values gives,
+for each column that the inputs may have, the values that concern the row.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,9 +19,9 @@ Relations = Mapping[str, Sequence[Row]]
 class Bindings:
     """The values that concern a row, as text, and the rows of each relation that agree with them.
 
-    `by_name`: a value concerns the row in columns of one name. `own` and `by_value`: in whatever
-    column it stands, for the manifest that a row calls its `baseline` is a manifest too; the row's
-    own texts alone, or those of agreeing relations and of parameters as well.
+    `by_name`: a value concerns the row in columns of one name. `own` and `by_value`: in any column,
+    because the manifest in a row's `baseline` is a manifest too. `own` has only the row's own
+    texts, `by_value` also those of agreeing relations and of parameters.
     """
 
     by_name: Mapping[str, frozenset[str]]
@@ -31,10 +31,10 @@ class Bindings:
 
 
 def bindings(row: Row, relations: Relations, parameters: Json) -> Bindings:
-    """Return what the texts, integers and booleans of a row bind, followed through `relations`.
+    """Return what a row's texts, integers and booleans bind, through `relations`.
 
     A relation's rows that agree with all bound columns bind its others. A relation without a
-    bound column, or of which no row agrees, binds nothing. Parameters concern every row, widely.
+    bound column, or without an agreeing row, binds nothing. Parameters concern every row, loosely.
     Columns called `position` or `title` bind nothing strictly: every table has its own.
 
     >>> found = bindings(
@@ -69,7 +69,7 @@ def bindings(row: Row, relations: Relations, parameters: Json) -> Bindings:
 
 
 def as_text(value: object) -> str | None:
-    """Return a label-like value as labels and Arrow's casts write it, None for any other.
+    """Return a label-like value as labels and Arrow's casts write it; None for any other.
 
     >>> [as_text(value) for value in ("val", 10, True, 0.5, None)]
     ['val', '10', 'true', None, None]
@@ -107,7 +107,7 @@ def _strictly(
 def _agreeing(
     rows: Iterable[Mapping[str, str]], bound: Mapping[str, Iterable[str]]
 ) -> list[Mapping[str, str]]:
-    """Return the rows that have a bound column and nothing but bound values in any of them."""
+    """Return the rows that have a bound column and only bound values in these."""
     shared = [(each, bound.keys() & each.keys()) for each in rows]
     return [each for each, names in shared if names and all(each[n] in bound[n] for n in names)]
 
@@ -127,7 +127,7 @@ def _widely(values: set[str], relations: Relations) -> set[str]:
 
 
 def _near(rows: Sequence[Row], values: set[str]) -> list[Row]:
-    """Return the rows with a known value, or none at all, wherever their column has known ones."""
+    """Return the rows that have a known value, or none, in each column with known values."""
     domains: dict[str, set[str]] = {}
     for each in rows:
         for name, value in each.items():

@@ -1,4 +1,4 @@
-"""The cells that somebody asks about: the rows of a table that satisfy a condition."""
+"""Choose the cells to trace: the rows of a table that satisfy a condition."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from clipaudit.plaindata import Row
 from clipaudit.plaintext import plain
 from clipaudit.suggestions import did_you_mean
 
-MOST_ROWS = 1000  # rows held; of a larger choice nothing is told by row
+MOST_ROWS = 1000  # rows held; a larger choice is not traced by row
 
 
 @dataclass(frozen=True)
 class Cells:
-    """The chosen rows of a table, in its order, and the column asked for, None for all."""
+    """The chosen rows of a table, in its order, and the chosen column (None for all)."""
 
     columns: Sequence[str]
     rows: Sequence[Row]  # the first MOST_ROWS
@@ -32,11 +32,11 @@ class Cells:
 
 
 def chosen_cells(table: Path, name: str, where: str | None, column: str | None) -> Cells:
-    """Return the rows of a Parquet file that satisfy an SQL condition, all of them without one.
+    """Return the rows of a Parquet file that satisfy an SQL condition; without one, all rows.
 
-    `name` is what messages call the table. Raises InputError, with the nearest names, for a column
-    that it does not have; with the database's words for a condition that cannot be asked; and, with
-    the values that there are, if no row satisfies it.
+    `name` is the table's name in messages. Raise InputError for an unknown column (with similar
+    names), for an invalid condition (with the database's message), and if no row satisfies it (with
+    the existing values).
     """
     with _reading(table) as connection:
         rows = connection.from_parquet(str(table))
@@ -48,7 +48,7 @@ def chosen_cells(table: Path, name: str, where: str | None, column: str | None) 
             found = chosen.limit(MOST_ROWS).fetchall()
         except duckdb.Error as error:
             _check_columns(name, columns, columns_named(where or ""))
-            message = f"{name}: {plain(where)} cannot be asked: {plain(error)}"
+            message = f"{name}: {plain(where)} is not a valid condition: {plain(error)}"
             raise InputError(message) from error
         if where and not count:
             raise InputError(" ".join(_no_row(rows, name, where)))
@@ -56,9 +56,9 @@ def chosen_cells(table: Path, name: str, where: str | None, column: str | None) 
 
 
 def _reading(table: Path) -> duckdb.DuckDBPyConnection:
-    """Return a database that reads this file: a condition may hold subqueries, copied from others.
+    """Return a database that reads only this file: a condition may hold others' subqueries.
 
-    DuckDB opens the file a link leads to under the link's own name.
+    DuckDB opens the target of a link under the link's own name.
     """
     config: dict[str, str | bool | int | float | list[str]] = {"python_enable_replacements": False}
     connection = duckdb.connect(config=config)
@@ -69,19 +69,19 @@ def _reading(table: Path) -> duckdb.DuckDBPyConnection:
 
 
 def _check_columns(name: str, columns: Sequence[str], named: Sequence[str]) -> None:
-    """Refuse a column that is not there; SQL takes capitals for small letters, so we do."""
+    """Reject an unknown column; like SQL, ignore upper and lower case."""
     known = {column.lower() for column in columns}
     for each in named:
         if each.lower() not in known:
             hint = did_you_mean(each, columns)
             raise InputError(
-                f"{name}: no column {plain(each)!r}.{hint} Names that the printed table shows: "
+                f"{name}: no column {plain(each)!r}.{hint} For names in the printed table, use "
                 "--cell ROW COLUMN."
             )
 
 
 def _no_row(rows: duckdb.DuckDBPyRelation, name: str, where: str) -> Iterator[str]:
-    """Yield the sentences that say what there is instead of what was asked for."""
+    """Yield sentences on what exists instead of the requested row."""
     yield f"{name}: no row satisfies {plain(where)}."
     yield f"Its columns: {', '.join(map(plain, rows.columns))}."
     for asked in comparisons(where):

@@ -1,4 +1,4 @@
-"""SQL conditions as people write them: the columns that they name, the values they ask for."""
+"""Parse users' SQL conditions: the columns they name, the values they require."""
 
 import json
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ import duckdb
 
 @dataclass(frozen=True)
 class Equation:
-    """A column and a constant that a condition asks it to equal."""
+    """A column and the constant that a condition compares it with."""
 
     column: str
     value: str
@@ -27,7 +27,7 @@ def columns_named(condition: str) -> list[str]:
 
 
 def equations(condition: str) -> list[Equation]:
-    """Return the `column = constant` that hold wherever a condition does; others are left out.
+    """Return each `column = constant` that a condition implies.
 
     >>> equations("dataset = 'x' and (k = 10 or k = 20) and accuracy > 0.5")
     [Equation(column='dataset', value='x')]
@@ -36,7 +36,7 @@ def equations(condition: str) -> list[Equation]:
 
 
 def comparisons(condition: str) -> list[Equation]:
-    """Return every `column = constant` in a condition, whether it must hold or not.
+    """Return every `column = constant` in a condition, whether implied or not.
 
     >>> comparisons("not (dataset = 'x' or k = 10)")
     [Equation(column='dataset', value='x'), Equation(column='k', value='10')]

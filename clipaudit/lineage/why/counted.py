@@ -1,4 +1,4 @@
-"""The rows that a count counts: suggestions of which those are, for the SQL to confirm."""
+"""Suggest which rows a count counts, for the SQL to confirm."""
 
 from collections.abc import Iterator
 
@@ -7,14 +7,14 @@ import pyarrow.compute as pc
 
 from clipaudit.lineage.why.parts import Restriction
 
-MOST_COUNTED = 1000  # rows that are looked for one by one
-_FEW_VALUES = 10  # of a column, each of which is tried
+MOST_COUNTED = 1000  # rows to search for
+_FEW_VALUES = 10  # per column; each value is tried
 
 
 def of_one_value(view: str, rows: pa.Table) -> Iterator[list[Restriction]]:
-    """Yield for each column with few values a restriction to each of them, in their order.
+    """Yield, for each column with few values, a restriction to each value, in order.
 
-    Columns of numbers with a point are left out, and values that are null.
+    Columns of floating-point numbers and null values are skipped.
     """
     for name, column in zip(rows.column_names, rows.columns, strict=True):
         if pa.types.is_floating(column.type) or pa.types.is_nested(column.type):
@@ -25,9 +25,9 @@ def of_one_value(view: str, rows: pa.Table) -> Iterator[list[Restriction]]:
 
 
 def extremes(view: str, rows: pa.Table, count: int) -> Iterator[Restriction]:
-    """Yield restrictions to the `count` rows that are highest, and lowest, in a column of numbers.
+    """Yield restrictions to the `count` highest and to the `count` lowest rows of number columns.
 
-    A column where ties let more rows or fewer pass is left out. Null is neither high nor low.
+    A column where ties give more or fewer rows is skipped. Null is neither high nor low.
     """
     for name, column in zip(rows.column_names, rows.columns, strict=True):
         if not (pa.types.is_floating(column.type) or pa.types.is_integer(column.type)):

@@ -1,4 +1,4 @@
-"""The files and rows that entered some cells of a table: found, verified, and in plain data."""
+"""Find and verify the files and rows used for some cells of a table, as plain data."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,14 +16,14 @@ from clipaudit.store.actions import ActionInput
 from clipaudit.store.records import Record
 from clipaudit.store.store import Store
 
-MOST_CHOSEN = 20  # rows: of more, too much would have to hold at once
-_COUNTED_FILES = 1000  # of more files of a view the rows are not counted: each would be opened
-_SHOWN_UNTRIED = 3  # restrictions left untried that a note names
+MOST_CHOSEN = 20  # rows; with more, too many conditions would have to hold together
+_COUNTED_FILES = 1000  # with more files in a view, rows are not counted: each would be opened
+_SHOWN_UNTRIED = 3  # untried restrictions that a note names
 
 
 @dataclass(frozen=True)
 class Entered:
-    """The input files that concern some cells, and of each input in plain data what was found."""
+    """The input files that concern some cells, and what was found in each input, as plain data."""
 
     kept: Mapping[str, Sequence[ActionInput]]
     parts: Mapping[str, Json] | None = None
@@ -41,16 +41,16 @@ def entered_cells(
     sample: int,
     seconds: float,
 ) -> Entered:
-    """Return what entered the chosen cells of a table, verified by recomputing if that can be.
+    """Return what was used for the chosen cells of a table, verified by recomputing if possible.
 
-    Where it cannot, the files that agree with the chosen rows by their labels, and a note that
-    says why; of more than MOST_CHOSEN rows, all files.
+    Otherwise return the files whose labels agree with the chosen rows, and a note that says why;
+    for more than MOST_CHOSEN rows, all files.
     """
     inputs = record.ingredients.inputs
     if not cells.rows:
         return Entered(inputs)
     if cells.count > MOST_CHOSEN:
-        note = f"{cells.count:,} rows are chosen: of {MOST_CHOSEN} at most inputs are told apart."
+        note = f"{cells.count:,} rows are chosen; inputs are traced for at most {MOST_CHOSEN} rows."
         return Entered(inputs, notes=[note])
     reason = _why_not(sql)
     if reason:
@@ -58,13 +58,11 @@ def entered_cells(
     try:
         return _verified(store, record, table, cells, sample=sample, seconds=seconds)
     except ClipauditError as error:
-        return by_labels(
-            store, record, cells.rows, f"The rows that entered cannot be read: {error}"
-        )
+        return by_labels(store, record, cells.rows, f"The rows used cannot be read: {error}")
 
 
 def by_labels(store: Store, record: Record, rows: Sequence[Row], reason: str) -> Entered:
-    """Return the files that agree with the chosen rows by their labels, unverified."""
+    """Return the files whose labels agree with the chosen rows, unverified."""
     settings, views = record.ingredients.settings, Views(store, record.ingredients.inputs)
     relations, parameters = settings.get("relations", {}), settings.get("parameters", {})
     found = [bindings(row, relations, parameters) for row in rows]
@@ -72,14 +70,14 @@ def by_labels(store: Store, record: Record, rows: Sequence[Row], reason: str) ->
         return Entered(record.ingredients.inputs, notes=[reason])
     widest = label_restrictions(views, found)[LEVELS[-1]]
     kept = {view: views.part(view, widest, len(found)).files for view in views.names()}
-    return Entered(kept, notes=[f"{reason} Files are told apart by their labels alone."])
+    return Entered(kept, notes=[f"{reason} Files are chosen only by their labels."])
 
 
 def _why_not(sql: TableSql | None) -> str | None:
     if sql is None:
-        return "No SQL made this table, so which rows entered it is not known."
+        return "No SQL made this table, so the rows used are unknown."
     if not sql.is_installed:
-        return f"{sql.name}.sql was changed since, so it was not asked which rows entered."
+        return f"{sql.name}.sql was changed since, so it was not run to find the rows used."
     return None
 
 
@@ -92,7 +90,7 @@ def _verified(
     sample: int,
     seconds: float,
 ) -> Entered:
-    # only here: scipy and more come with it
+    # imported only here: it imports scipy and more
     from clipaudit.lineage.why.recomputing import naming_columns
     from clipaudit.lineage.why.witness import Witness
 
@@ -103,7 +101,7 @@ def _verified(
     found.search()
     if not found.verified:
         reason = (
-            "The SQL was not asked again: there is too much to read. --seconds allows more time."
+            "The SQL was not run again: there is too much to read. --seconds allows more time."
             if found.verified is None
             else "The installed clipaudit gives other values: some of its code was changed since."
         )
@@ -125,8 +123,7 @@ def _left(not_tried: Sequence[str], seconds: float) -> list[str]:
     more = len(not_tried) - _SHOWN_UNTRIED
     rest = f" and {more} more" if more > 0 else ""
     return [
-        f"Whether fewer would do was not tried to the end in {seconds:g} s (--seconds): "
-        f"{shown}{rest}."
+        f"The search for fewer rows was not finished in {seconds:g} s (--seconds): {shown}{rest}."
     ]
 
 
@@ -147,7 +144,7 @@ def _described(
 
 
 def _count(views: Views, files: Sequence[ActionInput]) -> int | None:
-    """Return the rows of some files; None where that would take too long or one is missing."""
+    """Return the number of rows of some files; None if slow to find, or if one is missing."""
     if len(files) > _COUNTED_FILES or not all(views.has(file) for file in files):
         return None
     return views.count(files)

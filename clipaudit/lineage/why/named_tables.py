@@ -1,4 +1,4 @@
-"""The tables of a run that people name: `similarity_table1`, or a path to any form of one."""
+"""Find tables of a run by name, such as `similarity_table1`, or by a path to any form of one."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,13 +8,13 @@ from clipaudit.store.placements import Placement, placement
 from clipaudit.store.store import Pointer, Store, file_sha256
 from clipaudit.suggestions import did_you_mean
 
-_SHOWN = ("tables", "figures")  # folders of a run whose tables are known by name alone
+_SHOWN = ("tables", "figures")  # folders of a run whose tables can be given by name
 _FORMS = {".json", ".parquet", ".csv", ".md", ".tex", ".svg", ".png"}
 
 
 @dataclass(frozen=True)
 class NamedTable:
-    """A pointer, the action that put it there, and where its object lies if it is at hand."""
+    """A pointer, the action that placed it, and its object's path if the object exists."""
 
     path: Path  # of the pointer
     pointer: Pointer
@@ -23,10 +23,10 @@ class NamedTable:
 
 
 def find_table(results: Path, store: Store, name: str) -> NamedTable:
-    """Return the table that a name or a path means; any of its forms will do (.md, .csv ...).
+    """Return the table that a name or a path means, in any of its forms (.md, .csv ...).
 
-    Raises InputError, with the nearest names, where there is none, and StoreError for a pointer
-    that is damaged, whose object was altered, or that no action is known to have put there.
+    Raise InputError, with similar names, if there is none, and StoreError for a damaged pointer, an
+    altered object, or a pointer without a known action.
     """
     path = _pointer(results, name)
     pointer, placed = Pointer.read(path), placement(results, path)
@@ -49,24 +49,24 @@ def _pointer(results: Path, name: str) -> Path:
 
 
 def _inside(results: Path, path: Path) -> Path:
-    """Return a pointer's path as below `results`, as it was named: records name it like that."""
+    """Return a pointer's path below `results` as given, because records use that name."""
     try:
         return results / path.absolute().relative_to(results.absolute())
     except ValueError as error:
         raise InputError(
-            f"{path}: lies outside the results folder {results}. Name its own by --results."
+            f"{path}: outside the results folder {results}. Give its own with --results."
         ) from error
 
 
 def _without_forms(name: str) -> str:
-    """Return a file's name without what says its form: x.csv.json and x.parquet are both x."""
+    """Return a file's name without its form: x.csv.json and x.parquet are both x."""
     while (suffix := Path(name).suffix) in _FORMS:
         name = name.removesuffix(suffix)
     return name
 
 
 def _object(store: Store, pointer: Pointer) -> Path | None:
-    """Return the object of a pointer, hashed: what is shown must be what was made."""
+    """Return the object of a pointer after hashing it: altered data must not be shown."""
     path = store.path(pointer.digest)
     if not path.is_file():
         return None

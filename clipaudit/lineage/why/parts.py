@@ -1,4 +1,4 @@
-"""Parts of the views that an SQL reads: some files of a view, and of these some rows."""
+"""Parts of the views that an SQL reads: some files of a view, and some of their rows."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,27 +13,27 @@ from clipaudit.errors import StoreError
 from clipaudit.store.actions import ActionInput, LabelledFile
 from clipaudit.store.store import Store
 
-_FEW = 100  # values of a label by which files are grouped
+_FEW = 100  # values of a label for grouping files
 _LIKE_LABELS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_integer)
 
 
 @dataclass(frozen=True)
 class Restriction:
-    """Values that some columns of a view must have, for each chosen row; None: that row asks none.
+    """Values that columns of a view must have, for each chosen row; None: no values for that row.
 
-    The columns are labels of the view's files (whole files pass or do not), or columns in them.
+    The columns are labels of the view's files (whole files pass or fail), or columns in them.
     """
 
     view: str
     columns: tuple[str, ...]
     values: tuple[frozenset[tuple[str, ...]] | None, ...]
     of_labels: bool
-    told: str = ""  # the values in words; "" to list them
+    told: str = ""  # a description of the values; "" to list them
 
     def admits(self, row: int, labels: Mapping[str, str]) -> bool:
-        """Return whether a file with these labels passes for the chosen row of this number.
+        """Return whether a file with these labels passes for the chosen row with this number.
 
-        A label that the file does not have contradicts nothing.
+        A label that the file lacks counts as agreeing.
         """
         wanted = self.values[row]
         mine = [labels.get(name, "") for name in self.columns]
@@ -44,20 +44,20 @@ class Restriction:
 
     @property
     def words(self) -> str:
-        """How people read it: `manifest: a, b`."""
+        """The restriction as text: `manifest: a, b`."""
         values = sorted({" ".join(value) for each in self.values if each for value in each})
         return f"{' and '.join(self.columns)}: {self.told or ', '.join(values)}"
 
 
 @dataclass(frozen=True)
 class PassingFiles:
-    """The files of a view that passed its label restrictions, and those on rows.
+    """The files of a view that passed its label restrictions, and its row restrictions.
 
     A file passes for some of the chosen rows; its own rows must pass for one of these.
     """
 
     files: Sequence[ActionInput]
-    passed: Sequence[frozenset[int]]  # of each file, the numbers of the chosen rows it passes for
+    passed: Sequence[frozenset[int]]  # for each file, the numbers of the chosen rows it passes for
     on_rows: Sequence[Restriction] = field(default_factory=list)
 
 
@@ -65,7 +65,7 @@ class Views:
     """The files that the views of one action read, in a store."""
 
     def __init__(self, store: Store, inputs: Mapping[str, Sequence[ActionInput]]) -> None:
-        """Describe the views but for what was left out of them."""
+        """Describe the views without omitted files."""
         self.inputs = {
             view: [file for file in files if not store.has_reason(file.digest)]
             for view, files in inputs.items()
@@ -73,7 +73,7 @@ class Views:
         self._store = store
         self._tables: dict[str, pa.Table] = {}
         self._passing = cache(self._pass)
-        self._grouped = cache(self._group)  # thousands of files differ in their part alone
+        self._grouped = cache(self._group)  # thousands of files differ only in their part
         self.domain = cache(self._domain)
         self.parquet = cache(self._parquet)  # footers are read once
 
@@ -90,13 +90,13 @@ class Views:
         return found
 
     def columns(self, file: ActionInput) -> list[str]:
-        """Return the columns of a file that can hold what labels hold."""
+        """Return the columns of a file that can hold label values."""
         schema = self.parquet(file.digest).schema_arrow
         like = [each for each in schema if any(is_like(_kind(each)) for is_like in _LIKE_LABELS)]
         return [each.name for each in like]
 
     def part(self, view: str, restrictions: Sequence[Restriction], chosen: int) -> PassingFiles:
-        """Return what passes all restrictions of this view for one of the `chosen` rows."""
+        """Return the files that pass all restrictions of this view for one of the `chosen` rows."""
         mine = [each for each in restrictions if each.view == view]
         of_labels = tuple(each for each in mine if each.of_labels)
         files, passed = self._passing(view, of_labels, chosen)
@@ -120,7 +120,7 @@ class Views:
     def _groups(
         self, view: str, columns: set[str]
     ) -> Iterable[tuple[Mapping[str, str], list[int]]]:
-        """Return the files of a view, by number, that are alike in these columns, and how."""
+        """Return groups of a view's files, by number, with equal values in these columns."""
         few = {name for name, values in self.domain(view).items() if len(values) <= _FEW}
         by_label = tuple(sorted(columns if columns - few else few))
         return self._grouped(view, by_label)
@@ -135,7 +135,7 @@ class Views:
     # --- what a part holds ---------------------------------------------------------------------
 
     def source(self, view: str, part: PassingFiles) -> pa.Table | list[LabelledFile]:
-        """Return a part as report_table takes it: files, or a table where rows are left out."""
+        """Return a part for report_table: files, or a table if rows are omitted."""
         if part.files and not part.on_rows:
             return [LabelledFile(self._store.path(file.digest), file.labels) for file in part.files]
         if self.inputs[view] and not part.files:
@@ -143,7 +143,7 @@ class Views:
         return self.rows(view, part) if part.files else []
 
     def _no_rows(self, view: str) -> pa.Table:
-        """Return a table of no rows with the columns and labels of a file that is at hand."""
+        """Return a table without rows, with the columns and labels of an available file."""
         files = self.inputs[view]
         file = next((file for file in files if self.has(file)), files[0])
         schema = self.parquet(file.digest).schema_arrow.remove_metadata()
@@ -160,7 +160,7 @@ class Views:
         return pa.concat_tables(tables, promote_options="permissive")
 
     def table(self, view: str, file: ActionInput) -> pa.Table:
-        """Return the rows of a file with all labels that the view has as columns in front."""
+        """Return the rows of a file, with all labels of the view as first columns."""
         name = f"{file.digest} {sorted(file.labels.items())}"
         if name not in self._tables:
             table = self.parquet(file.digest).read().replace_schema_metadata(None)
@@ -171,7 +171,7 @@ class Views:
         return self._tables[name]
 
     def first_rows(self, view: str, part: PassingFiles, count: int) -> list[dict[str, Any]]:
-        """Return the first rows of a part, at most so many; no more files are read than needed."""
+        """Return the first `count` rows of a part, reading no more files than needed."""
         found: list[dict[str, Any]] = []
         for file, passed in zip(part.files, part.passed, strict=True):
             one = PassingFiles([file], [passed], part.on_rows)
@@ -181,15 +181,15 @@ class Views:
         return found
 
     def count(self, files: Sequence[ActionInput]) -> int:
-        """Return how many rows some files have."""
+        """Return the number of rows of some files."""
         return sum(self.parquet(file.digest).metadata.num_rows for file in files)
 
     def has(self, file: ActionInput) -> bool:
-        """Return whether the object of a file is at hand."""
+        """Return whether the object of a file exists."""
         return self._store.has(file.digest)
 
     def bytes(self, part: PassingFiles) -> int:
-        """Return the bytes of the files of a part; StoreError if one is missing."""
+        """Return the bytes of the files of a part; raise StoreError if one is missing."""
         return sum(self._size(file.digest) for file in part.files)
 
     def _size(self, digest: str) -> int:
@@ -207,7 +207,7 @@ class Views:
 
 
 def _kind(column: pa.Field) -> pa.DataType:
-    """Return the type of a column's values; texts that repeat are stored by number."""
+    """Return the type of a column's values; repeated texts are dictionary-encoded."""
     return column.type.value_type if pa.types.is_dictionary(column.type) else column.type
 
 

@@ -1,4 +1,4 @@
-"""Asking the SQL of a table again, of parts of its views, for the cells that it gave before."""
+"""Run a table's SQL again on parts of its views, and compare with the cells it gave before."""
 
 from collections.abc import Sequence
 
@@ -12,18 +12,18 @@ from clipaudit.reports.tables import published_values
 
 
 def given_tables(settings: Json) -> dict[str, pa.Table]:
-    """Return what an SQL reads besides files: its settings' relations, and published numbers."""
+    """Return the tables that an SQL reads besides files: relations and published numbers."""
     relations = settings["relations"].items()
     tables = {view: pa.Table.from_pylist(rows) for view, rows in relations}
     return {**tables, "published": published_values(settings.get("table", ""))}
 
 
 def naming_columns(table: pa.Table, cells: Cells, views: Views, settings: Json) -> list[str]:
-    """Return columns that tell the chosen rows from all others, as few as come to hand.
+    """Return a few columns that distinguish the chosen rows from all others.
 
-    Columns that the SQL's views and relations have too are tried before others, texts before
-    numbers; never the one asked for. Rows that no column tells apart stay together. Asked for whole
-    rows, all columns are needed.
+    Columns that the SQL's views and relations also have are tried first, and texts before numbers;
+    the requested column is never used. Rows that no column distinguishes stay together. If whole
+    rows are requested, all columns are needed.
     """
     if cells.column is None:
         return list(cells.columns)
@@ -31,7 +31,7 @@ def naming_columns(table: pa.Table, cells: Cells, views: Views, settings: Json) 
     like = [name for name in table.column_names if name != cells.column and _names(table[name])]
     order = sorted(
         like,
-        # `position` last: some tables number their rows by what there is of them
+        # `position` last: in some tables it depends on which other rows exist
         key=lambda name: (name == "position", name not in first, not _is_text(table[name])),
     )
     rows = table.select(like).to_pylist()
@@ -66,7 +66,7 @@ def gives_again(table: pa.Table, cells: Cells, naming: Sequence[str]) -> bool:
 
 
 def _read_columns(views: Views, settings: Json) -> set[str]:
-    """Return the columns of the views, of a file that is at hand, and of the relations."""
+    """Return the columns of the views (from an available file) and of the relations."""
     found = {name for rows in settings["relations"].values() for row in rows for name in row}
     for view in views.names():
         found |= views.domain(view).keys()
@@ -88,5 +88,5 @@ def _is_text(column: pa.ChunkedArray) -> bool:
 
 
 def _is_same(one: object, other: object) -> bool:
-    """Return whether two values are equal; what is not a number is the same as itself."""
+    """Return whether two values are equal; NaN equals NaN."""
     return one == other or (one != one and other != other)

@@ -1,4 +1,4 @@
-"""Restrictions that may hold: which files and rows of a view agree with the chosen rows."""
+"""Suggest restrictions: files and rows of a view that agree with the chosen rows."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -6,19 +6,19 @@ from functools import partial
 from clipaudit.lineage.why.bindings import Bindings
 from clipaudit.lineage.why.parts import PassingFiles, Restriction, Views
 
-LEVELS = (0, 1, 2)  # values bound by a label's name; and the row's own texts; and all that concern
+LEVELS = (0, 1, 2)  # values bound by a label's name; also the row's own texts; also all others
 
 _Allowed = frozenset[tuple[str, ...]]
 
 
 def label_restrictions(views: Views, found: Sequence[Bindings]) -> list[list[Restriction]]:
-    """Return what the bindings of the chosen rows suggest of labels: three levels, strictest first.
+    """Return label restrictions from the chosen rows' bindings: three levels, strictest first.
 
-    A label is restricted to the values that are bound by its name, at the next level to the row's
-    own texts too, at the last to all that concern the row; where a level says nothing of a label,
-    the next one speaks. If some chosen row says nothing, it asks for no file, at the last level
-    for all. What lets every file pass is left out. Of a level, those that leave the smallest share
-    of files stand first.
+    A label is restricted to the values bound by its name; at the next level also to the row's own
+    texts; at the last to all values that concern the row. If a level has no value for a label, the
+    next one is used. A chosen row without values admits no file, at the last level all files.
+    Restrictions that every file passes are omitted. Within a level, those that keep the smallest
+    share of files come first.
     """
     return [_sorted(views, _level(views, found, level)) for level in LEVELS]
 
@@ -26,9 +26,9 @@ def label_restrictions(views: Views, found: Sequence[Bindings]) -> list[list[Res
 def row_restrictions(
     views: Views, found: Sequence[Bindings], parts: Mapping[str, PassingFiles]
 ) -> list[Restriction]:
-    """Return the restrictions of the columns in a view's files: those that are bound by name.
+    """Return the restrictions of the columns in a view's files that are bound by name.
 
-    Parts without a file have none. Raises StoreError for a file that cannot be opened.
+    Parts without a file have none. Raise StoreError for a file that cannot be opened.
     """
     columns = [
         (view, name)
@@ -63,7 +63,7 @@ def _level(views: Views, found: Sequence[Bindings], level: int) -> Iterator[Rest
 
 
 def _bound(found: Bindings, name: str, domain: set[str], level: int) -> set[str]:
-    """Return the values of a label that concern a row at a level, or the next that has any."""
+    """Return the values of a label that concern a row at a level, or at the next one with any."""
     named = found.by_name.get(name, frozenset())
     by_level = (
         named,
@@ -80,7 +80,7 @@ def _values(agreeing: Mapping[str, Sequence[Mapping[str, str]]], name: str) -> f
 def _is_complete(
     columns: tuple[str, ...], combinations: _Allowed, bound: Mapping[str, set[str]]
 ) -> bool:
-    """Return whether all that is bound of some columns is combined: else something would be lost.
+    """Return whether all values bound in some columns are combined: else some would be lost.
 
     The relation of rows and manifests combines the manifest of the chosen row, not its baseline.
     """
@@ -104,7 +104,7 @@ def _restriction(
     of_labels: bool = False,
     silent_ask_all: bool = True,
 ) -> Restriction:
-    """Return a restriction; a chosen row without values asks for all rows of the view or none."""
+    """Return a restriction; a chosen row without values admits all rows of the view or none."""
     asked = tuple(each or (None if silent_ask_all else each) for each in values)
     return Restriction(view, columns, asked, of_labels)
 

@@ -1,4 +1,4 @@
-"""The tree of actions below a table: what each read, who made that, down to the user's files."""
+"""Build the tree of actions behind a table: their inputs, and the makers, down to user files."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,14 +10,14 @@ from clipaudit.store.actions import ActionInput
 from clipaudit.store.records import Record
 from clipaudit.store.store import Store
 
-# Labels that only number the pieces of one thing: files that differ in nothing else were made by
-# one step with equal settings, so that one of them stands for all.
+# Labels that only number the pieces of one thing: files that differ only in these come from one
+# step with equal settings, so that one file stands for all.
 _NUMBERING = ("part", "group", "epoch")
 
 
 @dataclass(frozen=True)
 class Bundle:
-    """An input file, the action that made it (None: a user's file), and the files like it."""
+    """An input file, the action that made it (None: a user's file), and similar files."""
 
     file: ActionInput
     action: str | None
@@ -26,7 +26,7 @@ class Bundle:
 
 @dataclass(frozen=True)
 class Branch:
-    """What one input of an action read: how many of its files concern us, and these in bundles."""
+    """One input of an action: the number of relevant files, and these in bundles."""
 
     name: str
     files: int
@@ -36,7 +36,7 @@ class Branch:
 
 @dataclass(frozen=True)
 class Tree:
-    """The actions below `root`, each once, with what they read, by key."""
+    """The actions below `root`, each once, with their inputs, by key."""
 
     root: str
     records: Mapping[str, Record]
@@ -51,13 +51,13 @@ def tree_below(
     *,
     fold: bool,
 ) -> Tree:
-    """Return what the kept input files of an action come from.
+    """Return the tree behind the kept input files of an action.
 
-    Below the root all that an action read counts, unless it gave several outputs told apart by a
-    label (the test sets of an evaluation) and has an input whose files are told apart by the same
-    values: then those of the outputs that were used. With `fold`, of files that differ only in
-    numbers the first stands for the others, and no record is read of what made these. Raises
-    StoreError for an action without a record.
+    Below the root, all inputs of an action count, with one exception: if a label distinguishes its
+    outputs (the test sets of an evaluation) and an input's files by the same values, only the files
+    of the used outputs count. With `fold`, the first of files that differ only in numbers stands
+    for the others, and the records of the others' makers are not read. Raise StoreError for an
+    action without a record.
     """
     grower = _Grower(results, store, fold=fold)
     grower.grow(root, kept)
@@ -65,7 +65,7 @@ def tree_below(
 
 
 class _Grower:
-    """The walk, level by level: the records of a level are read together."""
+    """The walk by levels; the records of a level are read together."""
 
     def __init__(self, results: Path, store: Store, *, fold: bool) -> None:
         self._store, self._fold = store, fold
@@ -88,7 +88,7 @@ class _Grower:
             level = list(dict.fromkeys(made for key in level for made in self._makers_of(key)))
 
     def tree(self, root: str) -> Tree:
-        """Return what can be reached: a bundle may have got another first file on the way."""
+        """Return what can be reached: a bundle's first file may have changed on the way."""
         found: dict[str, None] = {}
         waiting = [root]
         while waiting:
@@ -104,7 +104,7 @@ class _Grower:
         )
 
     def _makers_of(self, key: str) -> list[str]:
-        """Return the makers of what an action read, those of which we meet an output anew."""
+        """Return the makers of an action's inputs that have an output not seen before."""
         new = []
         for bundle in (each for branch in self._branches[key] for each in branch.bundles):
             if bundle.action:
@@ -150,7 +150,7 @@ def concerned(record: Record, used: Sequence[ActionInput]) -> dict[str, Sequence
 def _told_apart(
     files: Sequence[ActionInput], given: set[str | None], wanted: set[str | None]
 ) -> Sequence[ActionInput]:
-    """Return the files of the wanted values, if some label of all files has the given values."""
+    """Return the files with the wanted values, if some label of all files has the given values."""
     for name in files[0].labels if files else ():
         values = {file.labels.get(name) for file in files}
         if len(values) > 1 and wanted <= values <= given:
@@ -159,7 +159,7 @@ def _told_apart(
 
 
 def _kind(file: ActionInput) -> object:
-    """Return what files have in common that differ only in numbers."""
+    """Return a key that is equal for files that differ only in numbers."""
     if not file.labels:
         return re.sub(r"\d+", "#", file.path)
     labels = sorted((k, v) for k, v in file.labels.items() if k not in _NUMBERING)

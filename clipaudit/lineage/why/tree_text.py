@@ -1,4 +1,4 @@
-"""The answer of `why` as text: the cells, the rows that entered, and the tree of actions."""
+"""Format the answer of `why` as text: the cells, the rows used, and the tree of actions."""
 
 import json
 from collections.abc import Iterator
@@ -7,25 +7,25 @@ from dataclasses import dataclass
 from clipaudit.plaindata import Json
 from clipaudit.plaintext import plain
 
-SHOWN_DIGITS = 12  # hex digits of a digest that people read
+SHOWN_DIGITS = 12  # hex digits of a printed digest
 _FEW_ROWS = 3  # of the table
 _FEW_FILES = 2  # of one input of an action
 
 
 @dataclass(frozen=True)
 class Shown:
-    """How much of an answer people read: by default what one screen holds."""
+    """How much of an answer to print: by default what fits on one screen."""
 
     sql: bool = False
     settings: bool = False  # those of each action, with its environment
     depth: int | None = 2  # levels of actions; None: all
-    every: bool = False  # all rows and files that the answer has, not the first ones
+    every: bool = False  # all rows and files in the answer, not only the first ones
 
 
 def why_text(answer: Json, width: int, shown: Shown = Shown()) -> Iterator[str]:
-    """Yield the lines of an answer, those of rows and settings cut at `width` columns.
+    """Yield the lines of an answer; lines of rows and settings are cut at `width` columns.
 
-    Every character that came with data and would steer a terminal is spelt out.
+    Characters from data that would control a terminal are escaped.
     """
     tree = _Tree(answer, width, shown)
     sections = [
@@ -59,22 +59,22 @@ def _rows(answer: Json, width: int, shown: Shown) -> Iterator[str]:
         yield plain(cells) if shown.every else _cut(cells, 2 * width)
     more = (answer["count"] or 0) - len(few)
     if more:
-        yield f"... and {more:,} more rows: choose some by --where"
+        yield f"... and {more:,} more rows: choose some with --where"
 
 
 def _bounds(row: Json, column: str) -> str:
-    """Return the interval that a row has of a column, and its unit; "" where there is neither."""
+    """Return a column's confidence interval and unit in a row; "" if there is neither."""
     low, high, unit = (row.get(name) for name in (f"{column}_low", f"{column}_high", "unit"))
     bounds = "" if low is None or high is None else f" [{_value(low)}, {_value(high)}]"
     return bounds if unit is None else f"{bounds} ({plain(unit)})"
 
 
 def _more(answer: Json, shown: Shown, levels: int) -> Iterator[str]:
-    """Yield a line with the options that tell what is not shown here."""
+    """Yield a line with the options that show more."""
     options = []
     if any((part["rows"] or 0) > len(part["sample"]) for part in (answer["parts"] or {}).values()):
         most = max(part["rows"] or 0 for part in answer["parts"].values())
-        options.append(f"--rows {most} (all rows that entered)")
+        options.append(f"--rows {most} (all rows used)")
     if answer["sql"] and not shown.sql:
         options.append("--sql")
     if shown.depth is not None and levels > shown.depth:
@@ -89,12 +89,12 @@ def _more(answer: Json, shown: Shown, levels: int) -> Iterator[str]:
 
 
 def _sample_command(answer: Json) -> Iterator[str]:
-    """Yield the command that shows one of the rows that entered, where rows are of samples."""
+    """Yield the command that shows one of the rows used, if rows are samples."""
     for part in (answer["parts"] or {}).values():
         for row in part["sample"][:1]:
             if {"corpus", "shard", "row"} <= row.keys() and "." not in row["corpus"]:
                 sample = f"{row['corpus']} {row['shard']}:{row['row']}"
-                yield f"The first of them: clipaudit sample {plain(sample)}"
+                yield f"Show the first: clipaudit sample {plain(sample)}"
                 return
 
 
@@ -102,7 +102,7 @@ def _parts(answer: Json, width: int) -> Iterator[str]:
     parts = answer["parts"]
     if not parts:
         return
-    yield "These rows alone, recomputed, give the same:"
+    yield "Recomputing from these rows alone gives the same:"
     for view, part in parts.items():
         if not part["rows"] and part["rows"] is not None:
             continue
@@ -120,7 +120,7 @@ def _parts(answer: Json, width: int) -> Iterator[str]:
 
 
 def _of(part: Json, what: str) -> str:
-    """Return `3 of 40 files`, or `3 files` where the whole was not counted."""
+    """Return `3 of 40 files`, or `3 files` if the total was not counted."""
     some, whole = part[what], part[f"of_{what}"]
     if some is None:
         return f"{what} not counted"
@@ -128,12 +128,12 @@ def _of(part: Json, what: str) -> str:
 
 
 class _Tree:
-    """The lines of the tree, each action told in full once."""
+    """The lines of the tree, with each action in full once."""
 
     def __init__(self, answer: Json, width: int, shown: Shown) -> None:
         self._answer, self._width, self._shown = answer, width, shown
         self._told: set[str] = set()
-        self._first: dict[tuple[str, str], tuple[str, list[str]]] = {}  # of each step and code
+        self._first: dict[tuple[str, str], tuple[str, list[str]]] = {}  # by step and code
         self._edges: dict[tuple[str, str], list[Json]] = {}
         for edge in answer["edges"]:
             self._edges.setdefault((edge["to"], edge["input"]), []).append(edge)
@@ -143,7 +143,7 @@ class _Tree:
         yield from self._file(table["path"], table["digest"], table["action"], 0)
 
     def levels(self) -> int:
-        """Return how many levels of actions the tree has, the table's own as the first."""
+        """Return the number of levels of actions in the tree, including the table's own."""
         level, count = {self._answer["table"]["action"]}, 0
         below: dict[str, set[str]] = {}
         for edge in self._answer["edges"]:
@@ -157,7 +157,7 @@ class _Tree:
         return count
 
     def _file(self, path: str, digest: str, action: str | None, depth: int) -> Iterator[str]:
-        again = "  (told above)" if action in self._told else ""
+        again = "  (see above)" if action in self._told else ""
         yield f"{'  ' * depth}{plain(path)}  {digest[:SHOWN_DIGITS]}{again}"
         if action and not again:
             self._told.add(action)
@@ -188,7 +188,7 @@ class _Tree:
                 yield f"{indent}  ... and {len(edges) - len(few):,} like these: --all"
 
     def _facts(self, key: str) -> list[str]:
-        """Return settings, environment and modules; of a step told before, how they differ."""
+        """Return settings, environment and modules; for a step shown before, the differences."""
         node = self._answer["actions"][key]
         facts = [f"{name} = {_setting(value)}" for name, value in node["settings"].items()]
         facts += [f"with {name} {value}" for name, value in node["environment"].items()]
@@ -221,13 +221,13 @@ def _of_files(files: Json) -> str:
 
 
 def more_words(edge: Json, actions: Json) -> str:
-    """Return what a folded edge stands for: `and 3 more of index, to .../00003.json`."""
+    """Return the description of a folded edge: `and 3 more of index, to .../00003.json`."""
     made = f" of {plain(actions[edge['from']]['step'])}" if edge["from"] else ""
     return f"and {edge['more']['files']:,} more{made}, to {plain(edge['more']['last'])}"
 
 
 def _name(fact: str) -> str:
-    """Return what a fact is about: the setting before the sign, the library before its version."""
+    """Return the subject of a fact: the setting before the sign, the library before its version."""
     return fact.partition(" = ")[0] if " = " in fact else fact.rpartition(" ")[0]
 
 
@@ -244,7 +244,7 @@ def _exact(value: object) -> str:
 
 
 def _cut(text: object, width: int) -> str:
-    """Return a text as one harmless line of at most `width` characters, 40 at least."""
+    """Return a text as one harmless line, cut at `width` characters (at least 40)."""
     line, width = plain(text), max(width, 40)
     return line if len(line) <= width else f"{line[: width - 3]}..."
 
@@ -260,10 +260,10 @@ _SPECIAL = str.maketrans({character: f"#{ord(character)};" for character in '"#&
 
 
 def why_mermaid(answer: Json) -> Iterator[str]:
-    """Yield the lines of a chart: user's files at the left, the table at the right.
+    """Yield the lines of a chart: the user's files on the left, the table on the right.
 
-    A box for each action and each user's file, an arrow for each file that an action read, folded
-    as in the text. Whatever stands in a box is escaped: Mermaid would take it for its own.
+    Each action and each user's file is a box, each file that an action read an arrow, folded as in
+    the text. The text in boxes is escaped: Mermaid would interpret it.
     """
     actions, table = answer["actions"], answer["table"]
     boxes = {key: f"a{number}" for number, key in enumerate(actions)}
@@ -291,6 +291,6 @@ def why_mermaid(answer: Json) -> Iterator[str]:
 
 
 def _text(*lines: str) -> str:
-    """Return lines as one quoted text of a chart; empty ones are left out."""
+    """Return lines as one quoted text of a chart, without empty ones."""
     shown = [line if len(line) <= _LONGEST else f"{line[: _LONGEST - 3]}..." for line in lines]
     return '"' + "<br/>".join(plain(line).translate(_SPECIAL) for line in shown if line) + '"'

@@ -1,9 +1,9 @@
-"""The witness of a cell: the rows of the inputs that, recomputed alone, give the same value.
+"""Find a cell's witness: input rows that alone, recomputed, give the same value.
 
-What a row says of itself (`testset = sketch`) and what its settings say of it (its manifest, that
-manifest's corpora) suggest which files and rows of each view concern it. A suggestion is kept only
-if the SQL, run again on nothing else, still gives the asked cells exactly. So a witness is
-verified; that it is the smallest there is is not claimed.
+A row's own values (`testset = sketch`) and its settings (its manifest, that manifest's corpora)
+suggest which files and rows of each view concern it. A suggestion is kept only if the SQL, run on
+these alone, still gives the asked cells exactly. So a witness is verified, but not necessarily the
+smallest.
 """
 
 import time
@@ -23,20 +23,20 @@ from clipaudit.plaindata import Json
 from clipaudit.reports.tables import report_table
 from clipaudit.store.actions import LabelledFile
 
-CLOCK_PER_WORK = 4  # seconds that may pass for one of work: disks and other users
-FILES_PER_SECOND = 3000  # of the time given, that one attempt may open
-MANY_FILES = 200  # of a view: whether the cells need it at all is then asked first
-BYTES_PER_SECOND = 256 << 20  # and read
-MOST_FILTERED = 2_000_000  # rows of one view, held in memory to leave some of them out
+CLOCK_PER_WORK = 4  # wall-clock seconds allowed per second of work: disks and other users
+FILES_PER_SECOND = 3000  # files that one attempt may open per second of the limit
+MANY_FILES = 200  # with more in a view, first test whether the cells need it at all
+BYTES_PER_SECOND = 256 << 20  # bytes that one attempt may read per second of the limit
+MOST_FILTERED = 2_000_000  # rows of one view held in memory for filtering
 
 
 @dataclass
 class Witness:
-    """Of each view the part that gives the asked cells, by what it is restricted, and how sure.
+    """The part of each view that gives the asked cells, its restrictions, and whether verified.
 
-    `verified` says whether the SQL, asked of these parts alone, gave the cells: None if it was not
-    asked, False if it gave others even of all rows. `not_tried` are restrictions left for want of
-    time.
+    `verified` says whether the SQL, run on these parts alone, gave the cells: None if it was not
+    run, False if it gave others even from all rows. `not_tried` are restrictions not tried for lack
+    of time.
     """
 
     settings: Json
@@ -51,23 +51,23 @@ class Witness:
 
     def __post_init__(self) -> None:
         """Start the clocks."""
-        # of this process, so that a busy machine finds what an idle one does; and of the clock
+        # process time, so that a busy machine finds what an idle one does; and wall-clock time
         self._work_until = time.process_time() + self.seconds
         self._wait_until = time.monotonic() + self.seconds * CLOCK_PER_WORK
         self._given = given_tables(self.settings)
 
     def search(self) -> None:
-        """Look for the smallest verified part of the views, for about `seconds`.
+        """Search for the smallest verified part of the views, for about `seconds`.
 
-        First all restrictions of labels of a level are tried at once, the strictest first; then,
-        one by one, those of stricter levels, and those of rows. A file or row stays if it concerns
+        First, all label restrictions of a level are tried together, the strictest level first; then
+        those of stricter levels, and those of rows, one by one. A file or row stays if it concerns
         one of the chosen rows.
         """
         asked, settings = {self.cells.column}, self.settings
         rows = [{name: row[name] for name in row if name not in asked} for row in self.cells.rows]
         found = [bindings(row, settings["relations"], settings["parameters"]) for row in rows]
         levels = label_restrictions(self.views, found)
-        # all of the first level that holds; the views of many files are left out first
+        # all of the first level that holds; first omit the views with many files
         attempts = ((level, without) for without in (True, False) for level in levels)
         any(self._keep(level, without_large=without) for level, without in attempts)
         self._empty_each()
@@ -75,22 +75,22 @@ class Witness:
             self._keep_each(level)
         self._keep_each(self._small(row_restrictions(self.views, found, self.parts())))
         if self.verified is None:
-            self._holds([], [])  # of everything: whether it still gives what it gave
+            self._holds([], [])  # of everything: whether the result is still the same
         self._narrow_to_counted()
         self._leave_needless()
 
     def words(self, view: str) -> list[str]:
-        """Return what a view was restricted to, in words."""
+        """Return the restrictions of a view as text."""
         return [each.words for each in self.kept if each.view == view]
 
     def parts(self) -> dict[str, PassingFiles]:
-        """Return the parts of all views as they are restricted so far."""
+        """Return the parts of all views under the restrictions so far."""
         return self._parts(self.kept, self.emptied)
 
     def _keep(self, restrictions: Sequence[Restriction], *, without_large: bool = False) -> bool:
-        """Keep these restrictions, if the asked cells stay the same under all of them together.
+        """Keep these restrictions if the asked cells stay the same under all of them together.
 
-        `without_large` leaves out the views of which many files are left; without any: False.
+        `without_large` omits the views with many remaining files; return False if there are none.
         """
         kept = [*self.kept, *(each for each in restrictions if each not in self.kept)]
         large = self._large(kept) if without_large else []
@@ -107,15 +107,15 @@ class Witness:
         return [view for view, part in parts if len(part.files) > MANY_FILES]
 
     def _keep_each(self, restrictions: Sequence[Restriction]) -> None:
-        """Keep one restriction after another, those under which the asked cells stay the same."""
+        """Keep, one by one, the restrictions under which the asked cells stay the same."""
         for each in restrictions:
             if self._changes(each):
                 self._keep([each])
 
     def _empty_each(self) -> None:
-        """Leave out each view without which the asked cells are the same.
+        """Omit each view without which the asked cells stay the same.
 
-        Zero, false and nothing are what no rows at all give: of these this would tell nothing.
+        This is not done for zero, false and nothing: they also result from no rows at all.
         """
         if not self._may_empty():
             return
@@ -124,7 +124,7 @@ class Witness:
                 self.emptied.append(view)
 
     def _small(self, restrictions: Sequence[Restriction]) -> list[Restriction]:
-        """Return those whose view is small enough to be held."""
+        """Return the restrictions whose view is small enough to hold in memory."""
         parts = self.parts()
         sizes = {
             view: self.views.count(parts[view].files) for view in {r.view for r in restrictions}
@@ -132,7 +132,7 @@ class Witness:
         return [each for each in restrictions if sizes[each.view] <= MOST_FILTERED]
 
     def _leave_needless(self) -> None:
-        """Leave out what the rest of what was kept says too; short ones say it best."""
+        """Drop restrictions that the other kept ones imply; prefer short ones."""
         needed = [each for each in self.kept if each.view not in self.emptied]
         for each in sorted(needed, key=lambda each: -len(each.columns)):
             fewer = [other for other in needed if other is not each]
@@ -141,9 +141,9 @@ class Witness:
         self.kept = needed
 
     def _narrow_to_counted(self) -> None:
-        """Where one count is asked for, leave out rows that it does not count.
+        """If a single count is asked for, omit rows that it does not count.
 
-        Nothing is noted of what was not tried: that the rows entered is true without it.
+        Untried restrictions are not noted: the result is correct without them.
         """
         count, tried = self._count(), len(self.not_tried)
         if count is None or not self.verified:
@@ -162,7 +162,7 @@ class Witness:
         any(self._keep([each]) for each in extremes(view, rows(), count))
 
     def _count(self) -> int | None:
-        """Return the count that is asked for, None where something else is."""
+        """Return the count that is asked for; None if something else is."""
         if self.cells.column is None or len(self.cells.rows) != 1:
             return None
         value = self.cells.rows[0][self.cells.column]
@@ -183,7 +183,7 @@ class Witness:
         }
 
     def _changes(self, restriction: Restriction) -> bool:
-        """Return whether a restriction would leave anything out that is still there."""
+        """Return whether a restriction would remove anything that is still present."""
         view = restriction.view
         before = self.parts()[view]
         after = self._parts([*self.kept, restriction], self.emptied)[view]
@@ -192,10 +192,10 @@ class Witness:
         return len(self.views.rows(view, after)) < len(self.views.rows(view, before))
 
     def _holds(self, kept: Sequence[Restriction], emptied: Sequence[str]) -> bool:
-        """Return whether the SQL, asked of these parts alone, gives the asked cells."""
+        """Return whether the SQL, run on these parts alone, gives the asked cells."""
         new = [each for each in kept if each not in self.kept]
         words = [f"{each.view}, {each.words}" for each in new] or [
-            f"{view} left out" for view in emptied if view not in self.emptied
+            f"{view} omitted" for view in emptied if view not in self.emptied
         ]
         parts = self._parts(kept, emptied)
         if self._is_late() or self._is_dear(parts):
@@ -203,7 +203,7 @@ class Witness:
             return False
         try:
             table = self._recomputed(parts)
-        except ClipauditError:  # an SQL may need what was left out
+        except ClipauditError:  # the SQL may need what was omitted
             return False
         holds = gives_again(table, self.cells, self.naming)
         if holds or not (kept or emptied):
@@ -211,7 +211,7 @@ class Witness:
         return holds
 
     def _recomputed(self, parts: Mapping[str, PassingFiles]) -> pa.Table:
-        """Return what the SQL gives of these parts; StoreError or StepError where it fails."""
+        """Return the SQL's result for these parts; raise StoreError or StepError if it fails."""
         sources = {view: self.views.source(view, part) for view, part in parts.items()}
         nothing: dict[str, pa.Table | list[LabelledFile]] = {view: [] for view in self.views.inputs}
         views = {**nothing, **sources, **self._given}
@@ -229,5 +229,5 @@ class Witness:
 
 
 def _is_something(value: object) -> bool:
-    """Return whether a value is neither zero, false, nothing nor not a number."""
+    """Return whether a value is not zero, false, null or NaN."""
     return bool(value) and value == value

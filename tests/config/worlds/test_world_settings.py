@@ -36,7 +36,7 @@ def test_every_setting_says_what_it_is():
         ),
         (
             {"near_duplicates": [{"of": "test", "rate": 0.1}]},
-            "corpora.large.near_duplicates: `test` is no corpus of this world; there are large, v",
+            "corpora.large.near_duplicates: `test` is not a corpus of this world",
         ),
         ({"near_duplicates": [{"of": "large", "rate": 0.1}]}, "`large` has near duplicates itself"),
         ({"objects": (3, 2)}, "objects: 3 to 2 symbols; give 1 <= fewest <= most <= 5"),
@@ -46,8 +46,8 @@ def test_every_setting_says_what_it_is():
             {"first_classes": 51},
             "corpora.large.first_classes ends before 51, but the world has 50 classes",
         ),
-        ({"classes": (3, 3)}, "classes: from 3 to before 3 there is nothing; give the first"),
-        ({"classes": (-1, 3)}, "classes: from -1 to before 3 there is nothing"),
+        ({"classes": (3, 3)}, "classes: the range from 3 to before 3 is empty; give the first"),
+        ({"classes": (-1, 3)}, "classes: the range from -1 to before 3 is empty"),
         (
             {"classes": (0, 5), "first_classes": 5},
             "classes and first_classes are both given; keep classes",
@@ -70,7 +70,7 @@ def test_every_setting_says_what_it_is():
         ),
         (
             {"strangers": {"rate": 0.1, "classes": (7, 5)}},
-            "strangers.classes: from 7 to before 5 there is nothing",
+            "strangers.classes: the range from 7 to before 5 is empty",
         ),
         ({"strangers": {"rate": 0.1, "classes": (0, 5), "styles": {}}}, "at least 1 item"),
         (
@@ -79,7 +79,7 @@ def test_every_setting_says_what_it_is():
         ),
         (
             {"classes": (5, 41), "strangers": {"rate": 0.1, "classes": (40, 50)}},
-            "40 to 49, overlap the ordinary ones, 5 to 40; limit those by classes",
+            "40 to 49, overlap the ordinary ones, 5 to 40; limit the ordinary ones with classes",
         ),
         (
             {"first_classes": 40, "strangers": {"rate": 0.1, "classes": (40, 51)}},
@@ -95,7 +95,7 @@ def test_every_setting_says_what_it_is():
         ),
         (
             {"framed": {"rate": 0.75, "leaning": 0.75}},
-            "a rate of 0.75 with a leaning of 0.75 would frame 1.12 times the pictures of one half",
+            "a rate of 0.75 with a leaning of 0.75 would frame 1.12 times the images of one half",
         ),
         ({"framed": {"rate": 0.75, "leaning": 0}}, "would frame 1.50 times"),
         ({"captioned": False}, "captioned and labelled are both false"),
@@ -134,7 +134,7 @@ def test_words_need_pictures_that_can_hold_them():
     ("corpora", "message"),
     [
         ({"x": {}}, "printed is 0.0, but scans is null"),
-        ({"x": {"scans": (0.5, 0.5)}}, "from 0.5 to 0.5 there is nothing"),
+        ({"x": {"scans": (0.5, 0.5)}}, "the range 0.5 to 0.5 is empty"),
         ({"x": {"scans": (0, 1), "printed": 1}}, "set scans to null"),
         (
             {"x": {"scans": (0, 0.6)}, "y": {"scans": (0.5, 1)}},

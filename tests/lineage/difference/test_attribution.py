@@ -111,7 +111,7 @@ def test_no_view_is_substituted_where_other_code_made_the_table_before(runs):
     ]
 
 
-def test_a_missing_object_is_told(runs):
+def test_a_missing_object_is_reported(runs):
     a, b = runs
     check_gaps(a, gaps=[[0.5]], kept=[[0.25]])
     check_gaps(b, gaps=[[0.5]], kept=[[0.75]])

@@ -64,7 +64,7 @@ def test_another_library_is_the_environment(runs):
     assert causes(a, b).causes == [Cause("environment", "torch", "2.1", "2.2")]
 
 
-def test_code_is_told_by_module_where_both_digests_are_recorded(runs):
+def test_code_is_reported_by_module_where_both_digests_are_recorded(runs):
     a, b = runs
     same = {"script gap.py": "s"}
     write_code(a.store, "one", CodeRecord({**same, "module clipaudit.gap": "g"}, {}))
@@ -83,7 +83,7 @@ def test_code_that_was_not_recorded_is_named_by_its_step(runs):
     assert found(a, b) == [("code", "of step train, its modules not recorded")]
 
 
-def test_what_gives_the_same_content_is_no_cause(runs):
+def test_what_gives_the_same_content_is_not_a_cause(runs):
     a, b = runs
     chain(a, train={"code": "one", "gives": b"model"}, settings={"k": 1})
     chain(b, train={"code": "two", "gives": b"model"}, settings={"k": 2})

@@ -79,7 +79,7 @@ def test_a_changed_cell_has_both_values_and_their_difference():
 
 
 @pytest.mark.parametrize(("before", "after"), [("a", "b"), (None, 1.0), (True, False)])
-def test_what_is_no_number_has_no_difference(before, after):
+def test_what_is_not_a_number_has_no_difference(before, after):
     assert CellChange("x", before, after).difference is None
 
 
@@ -118,7 +118,7 @@ def test_a_column_of_one_version_is_named_once():
     assert (change.removed, change.added, change.rows) == (("old",), ("new",), ())
 
 
-def test_another_type_of_equal_values_is_told():
+def test_another_type_of_equal_values_is_reported():
     change = table_changes(
         pa.table({"name": ["a"], "n": pa.array([1], pa.int32())}),
         pa.table({"name": ["a"], "n": pa.array([1], pa.int64())}),
@@ -127,7 +127,7 @@ def test_another_type_of_equal_values_is_told():
     assert (change.types, change.rows) == ({"n": ("int32", "int64")}, ())
 
 
-def test_rows_in_another_order_are_told():
+def test_rows_in_another_order_are_reported():
     one, other = {"name": "a", "v": 1.0}, {"name": "b", "v": 2.0}
 
     change = table_changes(table(one, other), table(other, one))
@@ -156,7 +156,7 @@ def test_the_grain_names_the_key():
     assert key_columns(version, version, []) == ("set",)
 
 
-def test_a_measured_number_is_no_part_of_the_key():
+def test_a_measured_number_is_not_part_of_the_key():
     version = table(
         {"name": "a", "share": 0.5, "found": 1}, {"name": "a", "share": 0.5, "found": 2}
     )
@@ -164,7 +164,7 @@ def test_a_measured_number_is_no_part_of_the_key():
     assert key_columns(version, version, []) == ("name",)
 
 
-def test_the_address_of_a_sample_is_told_in_full():
+def test_the_address_of_a_sample_is_reported_in_full():
     version = table({"corpus": "c", "shard": 0, "row": 1}, {"corpus": "c", "shard": 0, "row": 2})
 
     assert key_columns(version, version, []) == ("corpus", "shard", "row")
@@ -180,7 +180,7 @@ def test_bins_are_called_by_their_bounds():
     assert key_columns(version, version, []) == ("set", "bin_low")
 
 
-def test_a_bound_that_is_no_number_is_the_same_in_both_versions():
+def test_a_bound_that_is_not_a_number_is_the_same_in_both_versions():
     version = table({"bin_low": math.nan, "share": 0.5}, {"bin_low": 0.1, "share": 0.5})
 
     assert table_changes(version, version).rows == ()
@@ -205,7 +205,7 @@ def test_equal_tables_are_not_opened(tmp_path):
     assert changed_tables(a.run(), b.run(), ["tables/same.json"]) == []
 
 
-def test_a_missing_object_is_told_and_the_table_still_differs(tmp_path):
+def test_a_missing_object_is_reported_and_the_table_still_differs(tmp_path):
     a, b = two_runs(tmp_path)
     a.act("tables/t.json", gives=[{"name": "a"}])
     b.act("tables/t.json", code="other", gives=[{"name": "b"}])

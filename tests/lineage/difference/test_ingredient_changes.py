@@ -70,7 +70,7 @@ def test_each_file_is_matched_once(old, new):
     assert [other for _, other in pairs if other] == new
 
 
-def test_inputs_that_are_only_called_otherwise_are_told():
+def test_inputs_with_only_different_labels_are_reported():
     before = replace(PLAIN, inputs={"x": [file("a", part="1")[1]]})
     after = replace(PLAIN, inputs={"x": [file("a", part="2")[1]]})
 
@@ -79,7 +79,7 @@ def test_inputs_that_are_only_called_otherwise_are_told():
     assert (cause.kind, cause.name) == ("settings", "labels of input x")
 
 
-def test_inputs_in_another_order_are_told():
+def test_inputs_in_another_order_are_reported():
     files = [file("a")[1], replace(file("b")[1], digest="other")]
     before, after = (replace(PLAIN, inputs={"x": each}) for each in (files, files[::-1]))
 

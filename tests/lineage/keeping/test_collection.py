@@ -193,7 +193,7 @@ def test_a_results_folder_beside_the_store_counts_unregistered(world):
     assert world.contents() == {"named"}
 
 
-def test_a_json_file_that_is_no_pointer_is_nobodys_business(world):
+def test_a_json_file_that_is_not_a_pointer_is_ignored(world):
     (world.results / "notes.json").write_text('{"mine": 1}')
 
     assert world.collect().roots == {str(world.results): 0}
@@ -211,6 +211,6 @@ def test_only_one_collection_is_at_work(world):
     with (world.store.root / "gc.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
 
-        with pytest.raises(StoreError, match="another `clipaudit gc` is at work"):
+        with pytest.raises(StoreError, match="another `clipaudit gc` is running"):
             world.collect()
         world.collect(lock=False)

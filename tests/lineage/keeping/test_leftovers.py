@@ -63,7 +63,7 @@ def test_temporary_files_of_killed_writers_go(world):
     assert os.listdir(world.store.root / "unfinished") == ["tmpyoung"]
 
 
-def test_memos_of_what_is_gone_go(world, tmp_path):
+def test_memos_of_missing_files_are_removed(world, tmp_path):
     digests = FileDigests(world.store.root / "files")
     for name in ("here.tar", "gone.tar"):
         (tmp_path / name).write_text(name)
@@ -98,7 +98,7 @@ def test_notes_of_pieces_go_with_the_actions_that_hold_them(world, delete):
     assert held_by(world) == {key(1), key(2)} | (set() if delete else {key(3)})
 
 
-def test_what_a_step_takes_pieces_from_stays_as_what_it_wrote_itself(world):
+def test_actions_that_pieces_come_from_stay_like_own_outputs(world):
     """Its pointers are gone: Snakemake removed them before the job."""
     world.act(key(1), "tables", days=8)
     Pieces(world.store).record([key(9)], key(1))

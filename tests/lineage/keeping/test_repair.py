@@ -37,7 +37,7 @@ def test_the_pointer_of_a_missing_object_is_removed(run):
     assert list(mended(run)) == ["one.json"]
 
 
-def test_a_link_is_made_anew_and_nothing_is_to_be_run(run):
+def test_a_link_is_made_again_and_nothing_is_to_be_run(run):
     link_object(run.pointers["one"].with_suffix(".txt"), run.object("two"))
 
     assert mended(run) == {}
@@ -79,7 +79,7 @@ def test_an_object_that_nothing_names_is_only_put_aside(run):
     assert run.verify(everything=True).faults == []
 
 
-def test_what_came_back_is_told_from_what_differs_and_what_did_not(run):
+def test_returned_pointers_are_distinguished_from_different_and_missing_ones(run):
     one, two, three = run.pointers.values()
     digest = run.object("one").parent.name + run.object("one").name
     three.unlink()

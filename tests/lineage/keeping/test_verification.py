@@ -74,7 +74,7 @@ def test_a_run_as_it_was_written_has_no_fault(run):
 @pytest.mark.parametrize(
     ("content", "kind"), [("eno", "corrupt"), ("on", "wrong size"), ("", "wrong size")]
 )
-def test_an_altered_object_is_told_from_a_cut_one(run, content, kind):
+def test_an_altered_object_is_distinguished_from_a_cut_one(run, content, kind):
     run.alter("one", content)
 
     (fault,) = run.verify().faults
@@ -83,13 +83,13 @@ def test_an_altered_object_is_told_from_a_cut_one(run, content, kind):
     assert "--repair" in fault.remedy
 
 
-def test_a_missing_object_is_told_once_and_not_as_a_dangling_link(run):
+def test_a_missing_object_is_reported_once_and_not_as_a_dangling_link(run):
     run.object("one").unlink()
 
     assert found(run.verify()) == [("missing", "one.json")]
 
 
-def test_every_pointer_to_a_damaged_object_is_told(run):
+def test_every_pointer_to_a_damaged_object_is_reported(run):
     shutil.copy(run.pointers["one"], run.results / "stage/same.json")
     run.alter("one", "xxx")
 
@@ -102,19 +102,19 @@ def test_every_pointer_to_a_damaged_object_is_told(run):
 
 
 @pytest.mark.parametrize("text", ["", '{"digest": 1}', "[]"])
-def test_a_pointer_that_cannot_be_read_is_told(run, text):
+def test_a_pointer_that_cannot_be_read_is_reported(run, text):
     run.pointers["one"].write_text(text)
 
     assert found(run.verify()) == [("pointer", "one.json")]
 
 
-def test_a_json_file_of_somebody_else_is_no_pointer(run):
+def test_another_json_file_is_not_a_pointer(run):
     (run.results / "report.json").write_text('{"mine": []}')
 
     assert run.verify().faults == []
 
 
-def test_a_link_that_leads_elsewhere_or_is_gone_is_told(run):
+def test_a_link_that_leads_elsewhere_or_is_gone_is_reported(run):
     link_object(run.pointers["one"].with_suffix(".txt"), run.object("two"))
     run.pointers["two"].with_suffix(".txt").unlink()
 
@@ -143,7 +143,7 @@ def test_a_shard_that_changed_makes_what_came_of_it_unverifiable(run, now):
     (fault,) = run.verify().faults
 
     assert (fault.kind, fault.place) == ("unverifiable", str(run.shard))
-    assert "one.json and 2 more came of it as " in fault.what
+    assert "one.json and 2 more came from it as " in fault.what
 
 
 def test_a_relative_shard_is_found_from_beside_the_results(run, tmp_path, monkeypatch):
@@ -163,7 +163,7 @@ def test_what_only_a_pin_names_is_verified_too(run):
     (fault,) = run.verify().faults
 
     assert (fault.kind, fault.place) == ("corrupt", "pin first, stage/one.json")
-    assert "unpin" in fault.remedy
+    assert "remove the pin" in fault.remedy
 
 
 def test_what_nothing_names_is_verified_on_request(run):

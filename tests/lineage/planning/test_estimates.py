@@ -111,7 +111,7 @@ def test_the_most_memory_that_a_job_asks_for_is_said():
     found = of(INDEX, large)
 
     assert [stage.asked_mb for stage in found.stages] == [0, 16_000]
-    line = "memory that one job asks for, at most: 16,000 MB (embed)"
+    line = "largest memory request of one job: 16,000 MB (embed)"
     assert line in list(estimate_lines(found))
 
 
@@ -156,7 +156,7 @@ def test_jobs_larger_than_all_that_were_recorded_say_by_how_much():
     assert of(INDEX, shard=500).stages[0].beyond == 50
 
 
-def test_what_is_no_step_is_counted_apart():
+def test_what_is_not_a_step_is_counted_apart():
     found = of(INDEX, CATALOG)
 
     assert dict(found.no_steps) == {"catalog": 1}
@@ -169,4 +169,4 @@ def test_embeddings_of_unknown_dimension_are_neither_timed_nor_sized():
     (_, stage) = of(INDEX, taken).stages
 
     assert (stage.untimed, stage.unsized) == (1, 1)
-    assert [*stage.unknown] == ["hours and bytes: nothing tells the dimension of the embeddings"]
+    assert [*stage.unknown] == ["hours and bytes: the dimension of the embeddings is unknown"]

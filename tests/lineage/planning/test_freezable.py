@@ -40,7 +40,9 @@ def told(tmp_path):
     return told
 
 
-def test_jobs_at_any_distance_are_counted_and_the_settings_that_freeze_it_are_told(told, tmp_path):
+def test_jobs_at_any_distance_are_counted_and_the_settings_that_freeze_it_are_reported(
+    told, tmp_path
+):
     (sentence,) = told(12)
 
     first = "12 of these 13 jobs depend on the encoder own, which is trained here"
@@ -59,5 +61,5 @@ def test_jobs_at_any_distance_are_counted_and_the_settings_that_freeze_it_are_to
     ],
     ids=["few jobs", "most jobs do not depend on it", "never trained", "nothing to compute"],
 )
-def test_otherwise_nothing_is_told(told, plan):
+def test_otherwise_nothing_is_reported(told, plan):
     assert told(**plan) == []

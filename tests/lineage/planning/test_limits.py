@@ -50,22 +50,22 @@ def test_a_limit_may_be_reached_and_not_passed(limit, reached, passed):
         (
             {"keep_free_gigabytes": 1.0},
             r"needs 8\.5 GB more \(embed 6 GB, nearest 2 GB, train 0\.5 GB\), and the disk of "
-            r"store has 9 GB free, of which 1 GB must stay; not known from any record, so "
-            r"not counted in full: jobs 1 of train\. Free 0\.5 GB there",
+            r"store has 9 GB free, of which 1 GB must stay free; without any record, so "
+            r"not fully counted: jobs 1 of train\. Free 0\.5 GB there",
         ),
         (
             {"store_gigabytes": 18.0},
             r"store holds 10 GB and the run needs 8\.5 GB more \(embed 6 GB, .*\); the limit is "
-            r"18 GB; not known from any record.* Run `clipaudit gc`",
+            r"18 GB; without any record.* Run `clipaudit gc`",
         ),
         (
             {"gpu_hours": 22.5},
             r"limits\.gpu_hours: the run needs 23 GPU h \(train 20 GPU h, embed 3 GPU h\); the "
-            r"limit is 22\.5; not known from any record.* Raise the limit",
+            r"limit is 22\.5; without any record.* Raise the limit",
         ),
     ],
 )
-def test_what_is_too_much_is_told_by_stage(limits, said):
+def test_what_is_too_much_is_reported_by_stage(limits, said):
     with pytest.raises(StepError, match=said):
         refuse_excess(NEEDED, {**NONE, **limits}, ROOM)
 
@@ -95,7 +95,7 @@ def test_nothing_is_estimated_of_shards_of_unknown_size(tmp_path, caplog):
     index = Job("index", "index", {"corpus": "large"}, params, {"tars": []}, outputs, 1, {}, "new")
 
     assert own_estimates(Workflow(tmp_path / "results", tmp_path / "store", [index])) == []
-    assert "how many samples the shards of some corpus hold is not known" in caplog.text
+    assert "the number of samples in some corpus's shards is unknown" in caplog.text
 
 
 def test_the_room_of_a_store_is_what_its_objects_hold(tmp_path):

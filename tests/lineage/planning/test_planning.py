@@ -122,7 +122,9 @@ def test_a_changed_setting_is_certain_and_what_reads_its_output_possible(finishe
 
     assert (first.planned.fate, second.planned.fate) == ("certain", "possible")
     assert reasons(first) == ["seed added: 1"]
-    assert reasons(second) == [f"input base is made anew by index: {finished.results}/samples.json"]
+    assert reasons(second) == [
+        f"input base is made again by index: {finished.results}/samples.json"
+    ]
     assert second.planned.as_before
 
 
@@ -208,7 +210,7 @@ def test_a_changed_user_file_is_named(finished):
     assert reasons(first)[0].startswith(f"input tars changed: {finished.folder}/user.tar, ")
 
 
-def test_what_is_no_step_runs_if_it_is_started(finished):
+def test_what_is_not_a_step_runs_if_it_is_started(finished):
     draw = finished.job("draw", {}, "user.tar")
 
     first, second = finished.plan(draw, finished.index)

@@ -34,7 +34,7 @@ def test_no_line_falls_or_starts_below_zero(points):
     assert line.slope >= 0
 
 
-def test_a_start_is_told_apart_from_a_slope():
+def test_a_start_is_distinguished_from_a_slope():
     line = line_through([(10.0, 7.0), (20.0, 12.0), (40.0, 22.0)])
 
     assert (line.start, line.slope) == pytest.approx((2.0, 0.5))
@@ -44,7 +44,7 @@ def test_equal_jobs_tell_no_start():
     assert line_through([(10.0, 4.0), (10.0, 6.0)]) == Line(0.0, 0.5)
 
 
-def test_a_cpu_tells_nothing_of_a_gpu():
+def test_a_cpu_rate_says_nothing_about_a_gpu():
     rates = Rates([observed(device="cpu"), observed(device="")])
 
     assert rates.time("embed", "", "cuda") is None
@@ -52,7 +52,7 @@ def test_a_cpu_tells_nothing_of_a_gpu():
     assert rates.measured_on("embed", "") == ["cpu"]
 
 
-def test_one_model_tells_nothing_of_the_time_and_weight_of_another():
+def test_one_model_says_nothing_about_the_time_and_weight_of_another():
     rates = Rates([observed(model="ViT-B-32")])
 
     assert rates.time("embed", "ViT-L-14", "cpu") is None
@@ -99,5 +99,5 @@ def test_wrong_rates_are_named(tmp_path, text, message):
     path = tmp_path / "rates.yaml"
     path.write_text(text)
 
-    with pytest.raises(ConfigError, match=rf"{path}: the rates are wrong:\n  {message}"):
+    with pytest.raises(ConfigError, match=rf"{path}: the rates are invalid:\n  {message}"):
         read_stated(path)

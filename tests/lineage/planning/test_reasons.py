@@ -99,20 +99,20 @@ def test_added_and_removed_inputs_are_named():
 def test_an_input_that_is_called_otherwise_is_named():
     now = base(ActionInput("a" * 64, "results/base/00000.json", {"part": "00001"}))
 
-    assert told(now) == ["input base is called otherwise: results/base/00000.json"]
+    assert told(now) == ["input base has different labels: results/base/00000.json"]
 
 
-def test_another_results_folder_with_the_same_content_is_no_reason():
+def test_another_results_folder_with_the_same_content_is_not_a_reason():
     now = base(ActionInput("a" * 64, "elsewhere/base/00000.json", {"part": "00000"}))
 
     assert told(now) == []
 
 
-def test_an_input_made_anew_is_neither_removed_nor_changed():
+def test_an_input_made_again_is_neither_removed_nor_changed():
     unknown = {"base": {"results/base/00000.json": "keep_all"}}
 
     assert told(base(), unknown=unknown) == [
-        "input base is made anew by keep_all: results/base/00000.json"
+        "input base is made again by keep_all: results/base/00000.json"
     ]
 
 
@@ -123,7 +123,7 @@ def test_every_other_setting_gives_a_reason(settings):
     assert len(told(now, before)) == len(settings)
 
 
-def test_a_remote_shard_that_was_never_read_is_told_as_such():
+def test_a_remote_shard_that_was_never_read_is_reported_as_such():
     unknown = {"tars": {"s3://bucket/0.tar": ""}}
 
     assert "input tars is remote and was never read: s3://bucket/0.tar" in told(

@@ -30,7 +30,7 @@ def test_what_a_world_makes_is_known(index, tmp_path):
 
     sizes = learned(ShardSizes({}), made, index)
 
-    assert sizes.said() == {"large": "12 a shard (world glyph)"}
+    assert sizes.said() == {"large": "12 per shard (world glyph)"}
 
 
 def test_what_is_indexed_is_known_drops_among_it(index):
@@ -49,10 +49,10 @@ def test_what_is_stated_of_a_corpus_goes_before_what_is_stated_of_all(index):
 def test_all_corpora_of_which_nothing_is_known_are_named(index, tmp_path):
     other = job("index", tmp_path, "small", shards=[0])
 
-    with pytest.raises(InputError, match=r"not known of large, small\. Give --samples-per-shard "):
+    with pytest.raises(InputError, match=r"unknown for large, small\. Give --samples-per-shard "):
         ShardSizes({}).learn([index, other])
 
 
 def test_a_corpus_that_nobody_indexes_is_refused(index):
-    with pytest.raises(InputError, match="of this name; there are large"):
+    with pytest.raises(InputError, match=r"of this name\. Known corpora: large"):
         ShardSizes({"larg": 3}).learn([index])

@@ -47,8 +47,8 @@ def tables(tmp_path):
 
 def test_a_set_that_is_larger_than_its_corpus_is_refused_with_both_numbers(tables):
     message = (
-        r"parrot.curations.sizes: sets of 21 samples, and corpora.web has at most 20 samples. "
-        r"Ask for less, or add shards until there are 21.$"
+        r"parrot.curations.sizes: sets of 21 samples, but corpora.web has at most 20 samples. "
+        r"Request fewer, or add shards until there are 21.$"
     )
 
     with pytest.raises(ConfigError, match=message):
@@ -106,7 +106,7 @@ def test_a_pruning_that_keeps_more_than_there_are_is_refused(tables):
         "near_far": {"queries": ["half"], "kept": [20, 21]},
     }
 
-    with pytest.raises(ConfigError, match=r"near_far\.kept: 21 samples are kept, and corpora\.web"):
+    with pytest.raises(ConfigError, match=r"near_far\.kept: 21 samples are kept, but corpora\.web"):
         refuse_shortages(settings(tables, similarity=similarity))
 
 

@@ -53,8 +53,10 @@ def test_no_row_of_values_that_exist_names_the_columns_alone(table):
         chosen_cells(table, "t", "dataset = 'pruned' and k = 2", None)
 
 
-def test_a_condition_that_is_no_sql_is_answered_with_the_databases_words(table):
-    with pytest.raises(InputError, match=r"t: dataset = cannot be asked: Parser Error.*syntax"):
+def test_a_condition_that_is_not_sql_is_answered_with_the_databases_words(table):
+    with pytest.raises(
+        InputError, match=r"t: dataset = is not a valid condition: Parser Error.*syntax"
+    ):
         chosen_cells(table, "t", "dataset =", None)
 
 

@@ -31,7 +31,7 @@ def test_figures_are_known_by_name_too(run):
     assert path(run, "parrot_fig7") == run.results / "figures/parrot_fig7.json"
 
 
-def test_a_pointers_path_is_told_as_the_results_folder_is_named(run, monkeypatch):
+def test_a_pointers_path_is_reported_as_the_results_folder_is_named(run, monkeypatch):
     monkeypatch.chdir(run.results)
 
     assert path(run, "tables/similarity_table1.md") == run.results / "tables/similarity_table1.json"
@@ -45,7 +45,7 @@ def test_an_unknown_name_is_answered_with_the_nearest(run):
 def test_a_table_of_another_folder_is_refused(run, tmp_path):
     (tmp_path / "x.json").write_text("{}")
 
-    with pytest.raises(InputError, match=r"x\.json: lies outside the results folder .* --results"):
+    with pytest.raises(InputError, match=r"x\.json: outside the results folder .* --results"):
         path(run, str(tmp_path / "x.json"))
 
 

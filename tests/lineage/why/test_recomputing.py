@@ -62,5 +62,5 @@ def test_a_column_that_is_gone_is_not_given_again(gone):
     assert not gives_again(TABLE.drop_columns([gone]), cells(0), ["dataset", "k"])
 
 
-def test_what_is_not_a_number_is_given_again():
+def test_nan_is_given_again():
     assert gives_again(TABLE, cells(3), ["dataset", "k"])

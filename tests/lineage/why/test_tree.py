@@ -55,7 +55,7 @@ def test_of_files_that_differ_in_numbers_the_first_stands_for_all(run):
     assert samples.bundles[0].more[-1].path.endswith("samples/a/3.json")
 
 
-def test_no_record_is_read_of_what_is_folded(run):
+def test_records_of_folded_files_are_not_read(run):
     files = indexed(run, "a", 4)
     run.act("report", {"tables/t.json": ({}, "t")}, {"samples": files})
     for file in files[1:]:
@@ -65,7 +65,7 @@ def test_no_record_is_read_of_what_is_folded(run):
     assert steps(grown(run, "tables/t.json")) == ["index", "report"]
 
 
-def test_unfolded_every_file_is_told(run):
+def test_unfolded_every_file_is_reported(run):
     run.act("report", {"tables/t.json": ({}, "t")}, {"samples": indexed(run, "a", 4)})
 
     assert steps(grown(run, "tables/t.json", fold=False)) == [*["index"] * 4, "report"]
@@ -122,7 +122,7 @@ def test_an_output_that_is_met_later_counts_too(run):
     assert steps(tree).count("index") == 2
 
 
-def test_inputs_count_where_nothing_tells_them_apart():
+def test_inputs_count_if_nothing_distinguishes_them():
     outputs = {
         name: ActionOutput(Pointer("d", 0, 0, "x"), ".x", {"testset": name}) for name in "ab"
     }

@@ -86,7 +86,7 @@ def test_how_deep_the_tree_goes_is_said(answer):
     assert any("| draw  action" in line for line in lines(answer, depth=3))
 
 
-def test_of_many_files_of_one_input_the_first_are_told(answer):
+def test_with_many_files_of_one_input_the_first_are_reported(answer):
     for number in range(5):
         answer["edges"].append(edge("t" * 64, "left", f"results/{number}.json"))
 
@@ -94,7 +94,7 @@ def test_of_many_files_of_one_input_the_first_are_told(answer):
     assert any("results/4.json" in line for line in lines(answer, **ALL))
 
 
-def test_of_a_step_that_was_told_only_what_differs_is(answer):
+def test_a_step_shown_before_shows_only_differences(answer):
     text = lines(answer, **ALL)
 
     second = text.index("  | all as action 111111111111, but")
@@ -102,10 +102,10 @@ def test_of_a_step_that_was_told_only_what_differs_is(answer):
     assert text.count("  | model = x") == 1
 
 
-def test_an_action_is_told_once(answer):
+def test_an_action_is_shown_once(answer):
     answer["edges"].append(edge("t" * 64, "right", "results/c.json", "1" * 64))
 
-    assert "  results/c.json  dddddddddddd  (told above)" in lines(answer)
+    assert "  results/c.json  dddddddddddd  (see above)" in lines(answer)
 
 
 def test_cells_parts_and_notes_stand_above_the_tree(answer):
@@ -123,7 +123,7 @@ def test_cells_parts_and_notes_stand_above_the_tree(answer):
         "  mean of all scores",
         "corpus=a  mean=0.1235  mean_low=0.1  mean_high=0.2",
         "",
-        "These rows alone, recomputed, give the same:",
+        "Recomputing from these rows alone gives the same:",
         "  scores: 1,200 rows, 1 of 3 files",
         "    corpus: a",
         "    score=0.5",
@@ -132,7 +132,7 @@ def test_cells_parts_and_notes_stand_above_the_tree(answer):
         "A note.",
         "",
     ]
-    assert lines(answer)[-1].startswith("More: --rows 1200 (all rows that entered)")
+    assert lines(answer)[-1].startswith("More: --rows 1200 (all rows used)")
 
 
 def test_a_unit_that_the_row_has_stands_behind_the_value(answer):
@@ -141,22 +141,22 @@ def test_a_unit_that_the_row_has_stands_behind_the_value(answer):
     assert lines(answer)[0] == "value = 0.5 (share)"
 
 
-def test_of_samples_that_entered_the_command_for_one_is_told(answer):
+def test_if_rows_are_samples_the_command_for_one_is_shown(answer):
     sample = {"corpus": "large", "shard": 4, "row": 7}
     part = {"files": 1, "of_files": 1, "rows": 1, "of_rows": 1, "by": [], "sample": [sample]}
     answer["parts"] = {"neighbors": part}
 
-    assert lines(answer)[-1] == "The first of them: clipaudit sample large 4:7"
+    assert lines(answer)[-1] == "Show the first: clipaudit sample large 4:7"
 
 
-def test_of_many_rows_the_first_are_told(answer):
+def test_with_many_rows_the_first_are_reported(answer):
     answer |= {"rows": [{"mean": number} for number in range(9)], "count": 30}
 
-    assert lines(answer)[3] == "... and 27 more rows: choose some by --where"
-    assert lines(answer, **ALL)[9] == "... and 21 more rows: choose some by --where"
+    assert lines(answer)[3] == "... and 27 more rows: choose some with --where"
+    assert lines(answer, **ALL)[9] == "... and 21 more rows: choose some with --where"
 
 
-def test_the_sql_is_told_below_the_tree_if_wanted(answer):
+def test_the_sql_is_shown_below_the_tree_if_requested(answer):
     answer["sql"] = {"name": "t", "text": "select 1\n", "origin": "recorded when it ran"}
 
     assert lines(answer, sql=True)[-4:-1] == ["t.sql (recorded when it ran):", "  select 1", ""]
@@ -164,7 +164,7 @@ def test_the_sql_is_told_below_the_tree_if_wanted(answer):
     assert "--sql" in lines(answer)[-1]
 
 
-def test_modules_are_told_where_they_are_known(answer):
+def test_modules_are_reported_where_they_are_known(answer):
     answer["code"] = {"c" * 64: {"module clipaudit.x": "e" * 64}}
 
     assert "| of module clipaudit.x eeeeeeeeeeee" in lines(answer)

@@ -46,7 +46,7 @@ def test_edges_lead_from_the_table_to_a_shard(run):
     assert len(found["actions"]) == 2
 
 
-def test_an_action_is_told_with_settings_and_circumstances(run):
+def test_an_action_is_shown_with_settings_and_circumstances(run):
     found = answer(run, "corpus = 'a'", "mean")
 
     (scored,) = [node for node in found["actions"].values() if node["step"] == "score"]
@@ -55,20 +55,20 @@ def test_an_action_is_told_with_settings_and_circumstances(run):
     assert scored["inputs"] == {"tars": {"files": 1, "of_files": 1}}
 
 
-def test_the_cell_and_the_sql_that_made_it_are_told(run):
+def test_the_cell_and_the_sql_that_made_it_are_reported(run):
     found = answer(run, "corpus = 'a'", "mean")
 
     assert found["rows"] == [{"corpus": "a", "mean": 0.25}]
     assert found["sql"] == {"name": "means", "text": SQL, "origin": "recorded when it ran"}
 
 
-def test_code_is_told_if_asked_for(run):
+def test_code_is_shown_if_requested(run):
     found = answer(run, None, None, modules=True)
 
     assert found["code"] == {"code of report_table": {"m": "d"}, "code of score": None}
 
 
-def test_without_objects_the_tree_is_told_by_labels(run):
+def test_without_objects_the_tree_is_reported_by_labels(run):
     shutil.rmtree(run.store.root / "objects")
 
     found = answer(run, "corpus = 'a' and mean > 0.1", "mean")
@@ -104,14 +104,14 @@ def test_comments_and_spacing_are_no_change(run):
     assert answer(run, "corpus = 'a'", "mean")["verified"]
 
 
-def test_code_that_gives_other_values_now_is_told(run):
+def test_code_that_gives_other_values_now_is_reported(run):
     shutil.rmtree(run.store.root / "lineage" / "code")  # a store that did not record its SQL
     run.write_sql("means", SQL.replace("avg", "2 * avg"))
 
     found = answer(run, "corpus = 'a'", "mean")
 
     assert (found["verified"], found["parts"]) == (False, None)
-    assert found["sql"]["origin"].endswith("what ran then was not recorded")
+    assert found["sql"]["origin"].endswith("the SQL that ran was not recorded")
     assert found["notes"][0].startswith("The installed clipaudit gives other values")
 
 
@@ -125,7 +125,7 @@ def test_a_table_that_no_sql_made_has_its_tree(run):
     assert [edge["path"] for edge in found["edges"]] == ["data/a.tar"]
 
 
-def test_what_is_no_table_has_its_tree(run):
+def test_what_is_not_a_table_has_its_tree(run):
     run.act("train", {"models/m.json": ({}, "weights")}, {"tars": [run.shard("data/a.tar")]})
 
     found = why(run.results, run.store, str(run.results / "models/m.json"))
@@ -133,21 +133,21 @@ def test_what_is_no_table_has_its_tree(run):
     assert (found["rows"], found["notes"], len(found["edges"])) == ([], [], 1)
 
 
-def test_what_is_no_table_has_no_rows_to_choose(run):
+def test_what_is_not_a_table_has_no_rows_to_choose(run):
     run.act("train", {"models/m.json": ({}, "weights")})
 
     with pytest.raises(InputError, match=r"m\.json: not a table, so it has no rows to choose from"):
         why(run.results, run.store, str(run.results / "models/m.json"), "true")
 
 
-def test_of_many_rows_inputs_are_not_told_apart(run):
+def test_with_many_rows_inputs_are_not_distinguished(run):
     (file,) = run.act("n", {"n.json": ({}, [{"n": n} for n in range(30)])})
     run.report("many", "select n from numbers order by n", {"numbers": [file]})
 
     found = why(run.results, run.store, "many")
 
     assert (len(found["rows"]), found["count"]) == (20, 30)
-    assert found["notes"] == ["30 rows are chosen: of 20 at most inputs are told apart."]
+    assert found["notes"] == ["30 rows are chosen; inputs are traced for at most 20 rows."]
 
 
 def test_an_empty_table_has_its_tree(run):

@@ -149,7 +149,7 @@ def test_a_window_over_all_rows_keeps_all_rows(run):
     assert answer["parts"]["scores"]["files"] == 3
 
 
-def test_rows_inside_a_file_are_told_apart(run):
+def test_rows_inside_a_file_are_distinguished(run):
     gaps = [{"measure": m, "k": k, "value": k + 0.5} for m in ("ppg", "prg") for k in (10, 20)]
     files = run.act("measure", {"gaps/a.json": ({"point": "default"}, gaps)})
     run.report("probe", "select * from gaps order by all", {"gaps": files})
@@ -187,7 +187,7 @@ def test_a_restriction_that_makes_the_sql_fail_is_not_kept(run):
     assert answer["parts"]["scores"]["files"] == 2
 
 
-def test_what_is_not_a_number_is_the_same_as_itself(run):
+def test_nan_equals_itself(run):
     sql = (
         "select corpus, 'nan'::double * sum(score) as odd from scores group by corpus order by all"
     )
@@ -199,7 +199,7 @@ def test_what_is_not_a_number_is_the_same_as_itself(run):
     assert answer["parts"]["scores"]["by"] == ["corpus: a"]
 
 
-def test_without_time_files_are_told_apart_by_labels(run):
+def test_without_time_files_are_distinguished_by_labels(run):
     run.report("probe", MEANS, {"scores": scores(run, a=[1], b=[2])})
 
     answer = why(run.results, run.store, "probe", "corpus = 'a'", "mean", seconds=0)
@@ -272,7 +272,7 @@ def test_a_count_comes_from_the_rows_that_it_counts(run):
     assert part["by"] == ["testset: val", "rank: 0", "similarity: the 2 highest"]
 
 
-def test_what_is_no_count_is_not_narrowed_to_its_highest_rows(run):
+def test_what_is_not_a_count_is_not_narrowed_to_its_highest_rows(run):
     shares = NEAR.replace("count(*) filter", "1.0 / count(*) filter")
     run.report("probe", shares, {"neighbors": neighbors(run, val=[0.99, 0.5, 0.97], other=[1.0])})
 
