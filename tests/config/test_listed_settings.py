@@ -65,7 +65,7 @@ def test_shards_are_the_files_that_list_samples():
             | {"start_from": {"recipe": "brief", "manifest": "web-and-own"}},
             "recipes.later.start_from: no model can be trained on web-and-own, because web has"),
         (["embeddings", "web-b32"], None,
-            "similarity.encoder: b32 cannot embed web, which has no pictures"),
+            "similarity.encoder: b32 cannot embed web, which has no images"),
         (["similarity", "pairs", "p"], {"small": "own", "test": "seen2"}, "'seen2' is not among"),
         (["parrot"], {"encoder": "b32", "corpora": ["web"]}, "parrot.corpora: corpora.web.capt"),
         (["embeddings", "web-b32", "arrays"], "emb/0.npy", "1 arrays but 2 metadata files"),
