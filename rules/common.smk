@@ -1,4 +1,4 @@
-"""The settings, and what the jobs of every rule need: `clipaudit/wiring/`."""
+"""The settings and what all rules use: `clipaudit/wiring/`."""
 
 from pathlib import Path
 
@@ -43,7 +43,7 @@ config["remote"] = RUN.remote.model_dump(mode="json")
 config["shared_store"] = RUN.shared_store and RUN.shared_store.model_dump()
 config["limits"] = RUN.limits and RUN.limits.model_dump()
 name_run()
-# absolute, also for plug-ins' rules: a relative path starts at the rule's file
+# absolute: a relative path would start at the file of each rule, also of a plug-in's
 ENVIRONMENT = f"{workflow.basedir}/envs/{RUN.software.environment}.yaml"
 
 CORPORA = CorpusFiles(RUN, cores=cores_of(workflow))

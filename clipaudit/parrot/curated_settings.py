@@ -11,7 +11,7 @@ Threshold = Annotated[float, Field(ge=-2, le=2)]
 
 
 class Debiased(Section):
-    """The subset that lacks text, is alike its captions, pretty, and not repeated (Sec. 8)."""
+    """The subset without text and duplicates, of high score and aesthetics (Sec. 8)."""
 
     score: Threshold = Field(0.3, description="a sample scores more (paper)")
     aesthetics: float = Field(

@@ -122,7 +122,7 @@ class NearFar(Section):
 
 
 class CoreSet(Section):
-    """The core set: far-pruning to all test sets at once (Table 3)."""
+    """The core set: far-pruning to all test sets together (Table 3)."""
 
     kept: Size = Field(
         100_000_000, description="samples to keep: a count, or a fraction of the deduplicated set"

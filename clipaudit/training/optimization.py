@@ -22,7 +22,7 @@ from clipaudit.training.processes import Processes, together
 ONEDNN_BLOCK = 16  # channels per block of oneDNN's 1x1 convolutions: 8, or 16 with AVX-512
 
 # Takes images and their targets; yields the loss, and the logit scale that it was computed with. If
-# a batch is too large to go through the model at once, the loss comes once per part, with the
+# a batch is too large to go through the model together, the loss comes once per part, with the
 # gradients of the part: they add up to the batch's.
 Losses = Callable[[torch.Tensor, torch.Tensor], Iterator[tuple[torch.Tensor, torch.Tensor]]]
 
@@ -54,7 +54,7 @@ class Optimization:
             raise StepError(
                 f"a step of {len(images)} samples in one process: {error} Set the resource "
                 "`at_once` (`set-resources` in a profile) to fewer samples, which then go through "
-                "the model at once; batch_size and what is learned stay the same."
+                "the model together; batch_size and what is learned stay the same."
             ) from error
         self._descend()
         if self.learned_scale is not None:
@@ -95,7 +95,7 @@ def prepare(
 ) -> Optimization:
     """Return the optimization of a CLIP model over `steps` steps, moving the model to `device`.
 
-    At most `at_once` samples go through the model at once; None means all of a process.
+    At most `at_once` samples go through the model together; None means all of a process.
     """
     layout = memory_layout(model, device)
     model.to(device, memory_format=layout).train()  # type: ignore[call-overload]

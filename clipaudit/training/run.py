@@ -66,7 +66,7 @@ def train(
     their number, which may change in between, does not affect the result.
 
     Processes share `recipe.batch_size` equally; raises ConfigError if they cannot. In each process
-    at most `at_once` samples go through the model at once (None: all), to save memory: the
+    at most `at_once` samples go through the model together (None: all), to save memory: the
     gradients are those of the batch, except for rounding and for what a model draws or normalises
     by batch.
 
