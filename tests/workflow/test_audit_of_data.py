@@ -132,7 +132,6 @@ def test_shards_on_s3_give_the_truth(data):
 
 
 @needs_readers
-@pytest.mark.slow
 def test_files_that_datasets_wrote_give_the_truth(data):
     lines = []
     for number in (0, 3):
