@@ -38,7 +38,7 @@ def settings(shards, sizes=(8,), **others):
 
 @pytest.fixture
 def tables(tmp_path):
-    """Two Parquet files of 10 rows each."""
+    """Return two Parquet files of 10 rows each."""
     files = [str(tmp_path / f"{number}.parquet") for number in range(2)]
     for file in files:
         pq.write_table(pa.table({"n": list(range(10))}), file)
