@@ -129,7 +129,7 @@ test-slow: .venv/.synced .uv/moto/.synced img2dataset
 # datasets; skipped if these programs are not installed.
 test-readers: .venv/.synced .uv/readers/.synced
 	$(BIN)/pytest tests/exports/test_readers.py tests/imports/test_files_of_datasets.py \
-	  tests/workflow/test_audit_of_data.py::test_files_that_datasets_wrote_give_the_truth
+	  tests/workflow/test_audit_of_data.py::test_files_written_by_datasets_give_the_true_answer
 
 # The wheel with the lowest and with the highest versions that pyproject.toml allows: two
 # environments of some gigabytes, which uv links from its cache and the test removes.

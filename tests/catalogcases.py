@@ -36,7 +36,7 @@ _DEFAULTS = {
 
 
 def sample(shard, row, **columns):
-    """A row of SAMPLES; its uid and key come from its address."""
+    """Return a row of SAMPLES; its uid and key come from its address."""
     uid = f"{shard:02x}{row:06x}".ljust(32, "0")
     given = {
         "shard": shard,

@@ -1,8 +1,8 @@
-"""Makes the helpers beside this file importable from the folders below, and shares fixtures."""
+"""Make the helpers beside this file importable from the folders below, and share fixtures."""
 
 import os
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # two workers of two threads each cost tenfold
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # more threads for two workers are ten times slower
 
 import pytest
 import torch

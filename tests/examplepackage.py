@@ -1,4 +1,4 @@
-"""The package that docs/plugins.md shows, put into a folder as pip would install it."""
+"""The package that docs/plugins.md shows, installed into a folder as pip would do it."""
 
 import re
 import shutil
@@ -10,7 +10,7 @@ _FILE = re.compile(r"^`([\w./]+)`:\n\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOT
 
 
 def install(folder, *, version="1.0", **changed):
-    """Write the package and its dist-info; `changed` has files' texts by their module names."""
+    """Write the package and its dist-info; `changed` gives texts of files by their module names."""
     files = dict(_FILE.findall(PAGE.read_text()))
     project = tomllib.loads(files.pop("pyproject.toml"))["project"]
     for name, text in files.items():
@@ -21,7 +21,7 @@ def install(folder, *, version="1.0", **changed):
 
 
 def register(folder, *, name, version, dependencies=(), **project):
-    """Write a dist-info in place of an earlier one of the same name."""
+    """Write a dist-info and remove an earlier one of the same name."""
     for old in folder.glob(f"{name}-*.dist-info"):
         shutil.rmtree(old)
     info = folder / f"{name}-{version}.dist-info"

@@ -1,4 +1,4 @@
-"""A run of a corpus in tars, index and manifests, made by hand for exports and provenance."""
+"""A hand-made run of a corpus in tars, with index and manifests, for exports and provenance."""
 
 import io
 import json
@@ -61,7 +61,7 @@ class ExportedRun:
         return key
 
     def named(self, path):
-        """An input: a pointer of results by its name, or a user's file by its path."""
+        """Return an input: a pointer of results by its name, or a user's file by its path."""
         pointer = self.results / path
         if not pointer.is_file():
             digests = FileDigests(self.store.root / "files")
@@ -81,7 +81,7 @@ class ExportedRun:
         self.act(step, {"table": (path, self.put(table, schema))}, labels=labels)
 
     def index(self, corpus, part, shards, first=0, key="{:04d}"):
-        """Write tars of (uid, caption, picture) and index them; no picture is a damaged sample."""
+        """Write tars of (uid, caption, image) and index them; no image makes a damaged sample."""
         tars = []
         for number, samples in enumerate(shards, start=first):
             path = self.folder / "tars" / corpus / f"{number}.tar"
@@ -123,7 +123,7 @@ class ExportedRun:
         self.act("embed", {"embeddings": (path, pointer)})
 
     def manifest(self, corpus, name, part, rows):
-        """Put a manifest of (shard, row, reason); no reason is a kept row."""
+        """Put a manifest of (shard, row, reason); a row without a reason is kept."""
         fields = {each.name: pa.nulls(len(rows), each.type) for each in MANIFEST}
         shards, numbers, reasons = zip(*rows, strict=True)
         fields |= {
@@ -160,7 +160,7 @@ class ExportedRun:
         return key
 
     def seal(self, name, *manifests, content=None):
-        """Put a sealed manifest of these parts; without content it is none that can be read."""
+        """Put a sealed manifest of these parts; without `content` it cannot be read."""
         pointer = self.store.put_bytes(content or name.encode(), schema="sealed")
         paths = [f"manifests/{each}.json" for each in manifests]
         self.act(
@@ -187,7 +187,7 @@ def _write_tar(path, samples, key):
 
 
 def two_parts(folder):
-    """A corpus of three shards in two parts, five samples and one row without a picture."""
+    """Return a corpus of three shards in two parts: five samples and one row without an image."""
     run = ExportedRun(folder)
     shades = np.arange(6)
     rows = [(uid(9 - shade), f"caption {shade}", picture(int(shade))) for shade in shades]

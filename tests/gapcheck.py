@@ -9,10 +9,10 @@ SEARCHES = [{"position": 0, "search": "pruned", "testset": "val"}]
 
 
 def check_gaps(run, *, gaps, kept, title="val", code="code", gives=None):
-    """Make the table of one test set from its images' gaps, and what is nearest of what is kept.
+    """Make the table of one test set from its images' gaps and the nearest of the kept images.
 
-    `gaps` and `kept` are lists, a file each, of the similarities of images; `gives` stands instead
-    of what the SQL gives.
+    `gaps` and `kept` are lists of image similarities, one list per file; `gives` replaces the
+    result of the SQL.
     """
     testsets = [{"position": 0, "testset": "val", "title": title}]
     views = {
@@ -41,7 +41,7 @@ def check_gaps(run, *, gaps, kept, title="val", code="code", gives=None):
 
 
 def act_files(run, view, parts, labels):
-    """Put the files of a view in place; return their tables, labels as columns, by path."""
+    """Put the files of a view in place; return their tables by path, with labels as columns."""
     made, first = {}, 0
     for number, similarities in enumerate(parts):
         rows = [

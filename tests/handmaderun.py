@@ -1,4 +1,4 @@
-"""A results folder and its store, filled by hand: files, the actions that made them, an SQL."""
+"""A results folder and its store, filled by hand: files, the actions that made them, and SQL."""
 
 import hashlib
 
@@ -38,7 +38,7 @@ class HandmadeRun:
         return [self._place(path, key, output) for path, output in given.items()]
 
     def shard(self, path):
-        """A user's file, as an action read it."""
+        """Return a user's file as an action reads it."""
         return ActionInput(hashlib.sha256(path.encode()).hexdigest(), path)
 
     def report(self, name, sql, views, relations=None, parameters=None):

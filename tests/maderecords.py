@@ -1,4 +1,4 @@
-"""Lineage records made by hand, and what lies in a store's folder of them."""
+"""Hand-made lineage records, and the files in a store's folder of them."""
 
 import hashlib
 
@@ -13,7 +13,7 @@ def key(name):
 
 
 def made(name="a", second=0, **labels):
-    """Return the record of an execution in that second of the action of that name."""
+    """Return the record of an execution of the named action that starts in the given second."""
     started = f"2026-01-01T00:{second // 60:02}:{second % 60:02}.000+00:00"
     inputs = {"shards": [ActionInput(key("tar"), "data/0.tar"), ActionInput(key("b"), "b", {}, "")]}
     return Record(
@@ -26,7 +26,7 @@ def made(name="a", second=0, **labels):
 
 
 def record_all(store, records):
-    """Write records as loose files, and return them."""
+    """Write records as loose files and return them."""
     for record in records:
         write_record(store, record)
     return list(records)

@@ -1,4 +1,4 @@
-"""Copies of the project with the micro world's settings, in which runs are real subprocesses."""
+"""Copies of the project with the micro world's settings, whose runs are real subprocesses."""
 
 import json
 import os
@@ -39,7 +39,7 @@ class Project:
         )
 
     def run(self, *arguments, ok=True, **options):
-        """Run to the end; return what was printed."""
+        """Run to the end; return the printed output."""
         process = self.start(*arguments, **options)
         output, _ = process.communicate(timeout=500)
         assert (process.returncode == 0) == ok, output
@@ -49,7 +49,7 @@ class Project:
         return self.python("-c", "from clipaudit.cli import main; main()", *arguments, ok=ok)
 
     def stream(self, digest, shard):
-        """The bytes of one shard of a sealed manifest."""
+        """Return the bytes of one shard of a sealed manifest."""
         command = [sys.executable, "-m", "clipaudit.cli.stream", digest, str(shard)]
         environment = {**self.environment(), "CLIPAUDIT_STORE": str(self.store)}
         return subprocess.run(
@@ -68,7 +68,7 @@ class Project:
         return done.stdout + done.stderr
 
     def digests(self):
-        """The digest that every pointer names, by the pointer's path."""
+        """Return the digest that every pointer names, by the pointer's path."""
         return {
             str(path.relative_to(self.results)): json.loads(path.read_text())["digest"]
             for path in sorted(self.results.rglob("*.json"))
@@ -76,11 +76,11 @@ class Project:
         }
 
     def computed(self):
-        """The lineage records: one for each action that was computed."""
+        """Return the lineage records: one for each computed action."""
         return set((self.store / "lineage").glob("??/*/*.json"))
 
     def computed_steps(self, before):
-        """The steps that were computed since `before`, with their wildcards' paths."""
+        """Return the steps that were computed since `before`."""
         new = sorted(self.computed() - before)
         return sorted(json.loads(path.read_text())["ingredients"]["step"] for path in new)
 
@@ -91,7 +91,7 @@ class Project:
         path.write_text(text.replace(old, new))
 
     def use_own_shard(self, content):
-        """Replace the shards of the large set by one of a user's."""
+        """Replace the shards of the large set by one shard of a user."""
         (self.folder / "own.tar").write_bytes(content)
         self.edit(
             "config/micro.yaml",

@@ -1,4 +1,4 @@
-"""The most memory that a program held: of several sizes of its data, it should not grow."""
+"""The peak memory of a program: it must not grow with the size of its data."""
 
 import subprocess
 import sys
@@ -10,6 +10,6 @@ print(int(peak) // 1024)
 
 
 def peak_memory_mb(program, *arguments):
-    """Run the text of a Python program with arguments in a process of its own."""
+    """Run the text of a Python program in its own process; return its peak memory in MB."""
     command = [sys.executable, "-c", program + _TELL, *map(str, arguments)]
     return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)

@@ -1,4 +1,4 @@
-"""Programs in the environment of Hugging Face's datasets and mlcroissant, beside ours."""
+"""Programs in the environment of Hugging Face's datasets and mlcroissant, separate from ours."""
 
 import json
 import os
@@ -15,7 +15,7 @@ needs_readers = pytest.mark.skipif(
 
 
 def asked(folder, program, *arguments):
-    """Run a program without network, its cache in a folder; return the JSON that it prints."""
+    """Run a program without network, with its cache in a folder; return the JSON that it prints."""
     quiet = {"HF_HOME": str(folder / "cache"), "HF_HUB_OFFLINE": "1"}
     command = [PYTHON, "-c", program, *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **quiet})
@@ -23,7 +23,7 @@ def asked(folder, program, *arguments):
     return json.loads(done.stdout.splitlines()[-1])
 
 
-# arguments: how it is written, a folder of images with metadata, the folder to write into
+# arguments: the way to write it, a folder of images with metadata, the output folder
 WRITE = """
 import json, sys, pathlib
 import datasets

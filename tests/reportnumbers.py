@@ -1,4 +1,4 @@
-"""The numbers of a report as its HTML shows them, and whether the run's tables have them."""
+"""The numbers of a report as its HTML shows them, and whether the run's tables contain them."""
 
 import re
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ _GROUPED = re.compile(r"(?<=\d)[\u202f\u2009](?=\d)")
 
 @dataclass
 class Cell:
-    """A printed cell: its text, its row and columns of the stored table, the value it sorts by."""
+    """A printed cell: its text, its row and columns in the stored table, and its sort value."""
 
     row: int
     columns: list[int]
@@ -20,14 +20,14 @@ class Cell:
 
 @dataclass
 class Said:
-    """A sentence of the first page, and the table that it names."""
+    """A sentence of the first page and the table that it names."""
 
     text: str = ""
     tables: list[str] = field(default_factory=list)
 
 
 class Page(HTMLParser):
-    """The cells of a table's page and the sentences of the first one."""
+    """The cells of a table's page and the sentences of the first page."""
 
     def __init__(self, html):
         super().__init__()
@@ -63,15 +63,15 @@ class Page(HTMLParser):
 
 
 def written_numbers(text):
-    """Return the numbers of a text as they are written: a minus sign as "-", no groups."""
+    """Return the numbers in a text as written: "-" as the minus sign, no digit grouping."""
     plain = _GROUPED.sub("", text).replace("\N{MINUS SIGN}", "-")
     return _NUMBER.findall(plain)
 
 
 def is_shown(written, values):
-    """Return whether a written number is one of some values, rounded: as it is, or in percent.
+    """Return whether a written number is one of some values, rounded, as a number or in percent.
 
-    A number is written with its sign, or, of what was removed, with the other one.
+    A number has its own sign, or the opposite one if it counts what was removed.
     """
     digits = len(written.partition(".")[2])
     shown = abs(float(written))

@@ -1,4 +1,4 @@
-"""moto's S3 server on loopback, a program beside ours, and the environment that leads to it."""
+"""moto's S3 server on loopback, as a separate program, and the environment that points to it."""
 
 import socket
 import subprocess
@@ -18,7 +18,7 @@ needs_moto = pytest.mark.skipif(
 
 @contextmanager
 def serving_s3():
-    """Serve S3 from a process; give the environment variables by which it is found."""
+    """Serve S3 from a process; yield the environment variables that point to it."""
     port = free_port()
     server = subprocess.Popen(
         [PROGRAM, "-H", "127.0.0.1", "-p", str(port)],
@@ -56,7 +56,7 @@ def await_server(server, port):
 
 
 def bucket_client(endpoint):
-    """A client of that server that is not the one under test."""
+    """Return a client of that server that is not the one under test."""
     return botocore.session.get_session().create_client(
         "s3",
         endpoint_url=endpoint["AWS_ENDPOINT_URL"],

@@ -1,4 +1,4 @@
-"""Commands in a mount namespace of their own: small and read-only disks that end with them."""
+"""Commands in a mount namespace of their own, with small and read-only disks that end with them."""
 
 import subprocess
 
@@ -10,7 +10,7 @@ READ_ONLY = 'mount --bind "$1" "$1"; mount -o remount,bind,ro "$1"; shift; exec 
 
 
 def allowed():
-    """Whether this machine lets a user mount in a namespace of his own."""
+    """Return whether this machine lets a user mount in their own namespace."""
     try:
         mounted = subprocess.run([*ALONE, "mount -t tmpfs none /mnt"], capture_output=True)
     except FileNotFoundError:
@@ -22,13 +22,13 @@ needs_mounts = pytest.mark.skipif(not allowed(), reason="needs unshare and the r
 
 
 def on_a_small_disk(folder, size, *command, **options):
-    """Run a command for which a disk of `size` bytes lies at `folder`."""
+    """Run a command with a disk of `size` bytes mounted at `folder`."""
     folder.mkdir(exist_ok=True)
     return run(SMALL, folder, size, *command, **options)
 
 
 def read_only(folder, *command, **options):
-    """Run a command for which `folder` can only be read, also by root."""
+    """Run a command with `folder` mounted read-only, even for root."""
     return run(READ_ONLY, folder, *command, **options)
 
 

@@ -13,7 +13,7 @@ PATIENCE = 10  # seconds to wait for a thread that acts immediately
 
 
 @given(st.lists(st.integers()))
-def test_items_come_in_their_order(items):
+def test_items_keep_their_order(items):
     assert list(one_ahead(iter(items))) == items
 
 
@@ -31,7 +31,7 @@ def test_the_next_item_is_made_while_the_current_one_is_used():
     assert made[1].wait(PATIENCE)
 
 
-def test_only_one_item_is_made_ahead():
+def test_only_one_item_is_prepared_in_advance():
     made = [threading.Event() for _ in range(9)]
 
     def items():
@@ -41,11 +41,11 @@ def test_only_one_item_is_made_ahead():
 
     for number in one_ahead(items()):
         assert number == 8 or made[number + 1].wait(PATIENCE)
-        time.sleep(0.005)  # in which more would be made
+        time.sleep(0.005)  # time in which more items would be made
         assert sum(event.is_set() for event in made) == min(number + 2, 9)
 
 
-def test_an_error_comes_in_the_place_of_its_item():
+def test_an_error_is_raised_in_place_of_its_item():
     def items():
         yield from (0, 1)
         raise StoreError("the third batch is cut")
@@ -57,7 +57,7 @@ def test_an_error_comes_in_the_place_of_its_item():
     assert found == [0, 1]
 
 
-def test_an_early_end_leaves_no_thread_and_nothing_open():
+def test_an_early_end_leaves_no_thread_or_open_iterator():
     closed = []
 
     def items():

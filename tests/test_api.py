@@ -66,7 +66,7 @@ def halves(rows):
 
 
 @given(vectors(9), vectors(9), st.integers(1, 4))
-def test_neighbours_both_ways_are_those_of_brute_force(queries, rows, k):
+def test_nearest_neighbours_in_both_directions_match_brute_force(queries, rows, k):
     exact = plain_cosines(*(halves(x).astype(np.float16) for x in (queries, rows)))
 
     found = clipaudit.nearest(queries, rows, k=k)
@@ -78,7 +78,7 @@ def test_neighbours_both_ways_are_those_of_brute_force(queries, rows, k):
 
 
 @given(vectors(9), vectors(5), vectors(4))
-def test_the_gap_rule_is_that_of_brute_force(large, small, tests):
+def test_the_gap_rule_matches_brute_force(large, small, tests):
     large_rows, small_rows, test_rows = (
         halves(x).astype(np.float16) for x in (large, small, tests)
     )
@@ -90,7 +90,7 @@ def test_the_gap_rule_is_that_of_brute_force(large, small, tests):
 
 
 @pytest.mark.parametrize(("small", "tests", "kept"), [(0, 2, False), (2, 0, True)])
-def test_without_a_small_set_all_are_removed_and_without_tests_none(small, tests, kept):
+def test_no_small_set_removes_all_and_no_test_set_removes_none(small, tests, kept):
     found = clipaudit.kept_by_gap(np.eye(3), np.eye(3)[:small], np.eye(3)[:tests])
 
     assert found.tolist() == [kept] * 3
@@ -108,7 +108,7 @@ def test_equal_models_have_no_deja_vu_gap():
         assert all(gap.low < 0 < gap.high for gap in gaps.values())
 
 
-def test_a_general_advantage_of_one_model_is_no_deja_vu():
+def test_a_general_advantage_of_one_model_is_not_deja_vu():
     public, labels = np.eye(4), [["a"], ["b"], ["c"], ["d"]]
     right, wrong = clipaudit.Embedded(np.tile(public, (9, 1)), public), np.roll(public, 1, axis=0)
     other = clipaudit.Embedded(np.tile(wrong, (9, 1)), public)

@@ -16,7 +16,7 @@ def module_lines():
             yield f"- `{path.relative_to(ROOT)}`: {paragraph}"
 
 
-def test_every_module_has_its_line():
+def test_every_module_has_a_line():
     written = set(DOCUMENT.read_text().splitlines())
 
     missing = [line for line in module_lines() if line not in written]
@@ -30,7 +30,7 @@ def test_every_line_names_an_existing_module():
     assert sorted(named) == sorted(module_lines())
 
 
-def test_every_rule_has_a_script_of_its_name_or_names_another():
+def test_every_rule_has_a_script_of_its_name_or_names_one():
     rules = set()
     for path in (ROOT / "rules").glob("*.smk"):
         for block in re.split(r"^ *(?=rule |use rule )", path.read_text(), flags=re.MULTILINE)[1:]:

@@ -1,4 +1,4 @@
-"""Every file in envs/ has the pins of the locks, and names existing files."""
+"""Every file in envs/ has the pins of the locks and names existing files."""
 
 import re
 import tomllib
@@ -15,7 +15,7 @@ PINNED = re.compile(r"^([a-z0-9][a-z0-9._-]*==[^\\]+?) *\\?$", re.MULTILINE)
 
 
 def pins(lines):
-    """Return names and versions, without markers, which developer tools can widen."""
+    """Return names and versions without markers, which developer tools can widen."""
     asked = map(Requirement, lines)
     return {(pin.name, str(pin.specifier)) for pin in asked}
 
@@ -66,7 +66,7 @@ def test_both_kinds_differ_only_in_gpu_packages():
 
 
 @KINDS
-def test_the_files_name_their_kind(kind):
+def test_the_files_start_with_a_header_for_their_kind(kind):
     text = (ENVS / f"{kind}.yaml").read_text()
     header = (ENVS / "conda.header").read_text().replace("KIND", kind)
 
@@ -74,7 +74,7 @@ def test_the_files_name_their_kind(kind):
 
 
 @pytest.mark.parametrize("recipe", ["Dockerfile", "clipaudit.def"])
-def test_both_images_install_a_lock_in_the_same_way_on_the_same_base(recipe):
+def test_both_images_install_a_lock_the_same_way_on_the_same_base(recipe):
     text = (ENVS / recipe).read_text()
 
     assert re.search(r"^(?:FROM|From:) debian:12-slim$", text, re.MULTILINE)

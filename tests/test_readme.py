@@ -22,7 +22,7 @@ def test_every_link_leads_to_a_file(link):
     assert (ROOT / link.partition("#")[0]).exists()
 
 
-def test_it_is_short():
+def test_the_readme_is_short():
     prose = re.sub(r"^    .*$", "", README, flags=re.MULTILINE)
 
     assert len(prose.split()) < 600

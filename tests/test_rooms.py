@@ -9,7 +9,7 @@ PACKAGE = Path(__file__).parents[1] / "clipaudit"
 NAMES = [folder.rpartition(".")[2] for folder in AUDITS]
 
 
-def test_no_shared_room_names_an_audits_modules():
+def test_no_shared_package_names_an_audits_modules():
     named = re.compile(rf"clipaudit[./]({'|'.join(NAMES)})\b")
     shared = [
         path

@@ -50,7 +50,7 @@ def install(folder):
 
 
 @pytest.mark.parametrize("profile", [PROFILE, LOCAL])
-def test_every_rule_that_can_use_a_gpu_asks_for_one_and_no_other(profile):
+def test_exactly_the_rules_that_can_use_a_gpu_request_one(profile):
     assert {rule for rule, what in asked(profile).items() if what.get("gpu")} == able()
 
 
@@ -64,7 +64,7 @@ def test_the_local_profile_overrides_memory_for_the_papers_size():
     assert large <= asked(LOCAL).keys()
 
 
-def test_the_slurm_profile_shares_the_local_profiles_other_options():
+def test_the_slurm_profile_shares_the_other_options_of_the_local_profile():
     local, slurm = (yaml.safe_load(path.read_text()) for path in (LOCAL, PROFILE))
     for own in ("cores", "resources", "default-resources", "set-resources"):
         del local[own]

@@ -1,4 +1,4 @@
-"""Tiny CLIP models and shards of random pictures, for the tests of models and training."""
+"""Tiny CLIP models and shards of random images, for the tests of models and training."""
 
 import gzip
 import hashlib
@@ -19,7 +19,7 @@ WORDS = ("red", "green", "blue", "cat", "dog", "photo", "of", "a")
 
 
 def vocabulary(folder):
-    """A BPE file in which each letter pair of WORDS merges: words are one to three tokens."""
+    """Write a BPE file that merges each letter pair of WORDS: a word is one to three tokens."""
     pairs = sorted({f"{a} {b}" for word in WORDS for a, b in pairwise(word)})
     path = folder / "bpe.txt.gz"
     path.write_bytes(gzip.compress("\n".join(["#version", *pairs]).encode(), mtime=0))
@@ -27,7 +27,7 @@ def vocabulary(folder):
 
 
 def tiny(folder, **changes):
-    """A ResNet CLIP of some 40,000 weights over 32-pixel pictures."""
+    """Return a ResNet CLIP of some 40,000 weights over 32-pixel images."""
     definition = {
         "embed_dim": 16,
         "vision_cfg": {"image_size": 32, "layers": [1, 1, 1, 1], "width": 8, "head_width": 64},
@@ -37,7 +37,7 @@ def tiny(folder, **changes):
 
 
 def picture(rng, side=40):
-    """PNG bytes of a random picture."""
+    """Return the PNG bytes of a random image."""
     out = io.BytesIO()
     Image.fromarray(rng.integers(0, 256, (side, side + 3, 3), np.uint8)).save(out, "PNG")
     return out.getvalue()
@@ -55,7 +55,7 @@ def write_shard(path, samples):
 
 
 def text_shards(folder, counts, seed=0):
-    """Write one shard of captioned pictures for each count; return (number, path) pairs."""
+    """Write one shard of captioned images for each count; return (number, path) pairs."""
     rng = np.random.default_rng(seed)
     return [
         (
@@ -77,12 +77,12 @@ def text_shards(folder, counts, seed=0):
 
 
 def index(shards):
-    """The samples of shards written by `text_shards`."""
+    """Return the samples of shards written by `text_shards`."""
     return index_shards(shards, Captioning("text"), needs_caption=False, needs_label=False)[0]
 
 
 def sealed(folder, shards, rows, drop=(), captioning=None):
-    """Seal a manifest that keeps all but the (shard, row) pairs in `drop`; return it, and locate.
+    """Seal a manifest that keeps all but the (shard, row) pairs in `drop`; return it and a lookup.
 
     `rows` is the number of rows of each shard.
     """
@@ -99,7 +99,7 @@ def sealed(folder, shards, rows, drop=(), captioning=None):
 
 
 def without(samples, *rows):
-    """The samples table without some (shard, row) pairs."""
+    """Return the samples table without some (shard, row) pairs."""
     keep = [
         (shard, row) not in rows
         for shard, row in zip(samples["shard"].to_pylist(), samples["row"].to_pylist(), strict=True)

@@ -1,4 +1,4 @@
-"""Random object detectors that fit into a test, as checkpoint folders."""
+"""Random object detectors that are small enough for a test, as checkpoint folders."""
 
 import torch
 
@@ -6,7 +6,7 @@ NAMES = {0: "cat", 1: "dog", 2: "kite"}
 
 
 def write_detr(folder):
-    """Write a random Deformable DETR, with the settings that Detic's checkpoint has."""
+    """Write a random Deformable DETR with the settings of Detic's checkpoint."""
     from transformers import (
         DeformableDetrConfig,
         DeformableDetrForObjectDetection,
@@ -30,7 +30,7 @@ def write_detr(folder):
         label2id={name: label for label, name in NAMES.items()},
     )
     model = DeformableDetrForObjectDetection(config)
-    with torch.no_grad():  # or each picture, and each of its objects, has the same score
+    with torch.no_grad():  # otherwise all images and their objects have the same score
         for head in model.class_embed:
             head.weight.mul_(20)
     model.save_pretrained(folder)

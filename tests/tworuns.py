@@ -15,7 +15,7 @@ RAN = Execution("2026-01-01T00:00:00", 1.0, "host", 100, 1, {}, {})
 
 
 class HandMade:
-    """A results folder whose actions have real keys: what differs in them differs in content."""
+    """A results folder whose actions have real keys: actions that differ have different content."""
 
     def __init__(self, results, store):
         self.results, self.store = results, Store(store)
@@ -62,7 +62,7 @@ class HandMade:
 
 
 def two_runs(folder):
-    """Two empty results folders of one store."""
+    """Return two empty results folders of one store."""
     return HandMade(folder / "a/results", folder / "store"), HandMade(
         folder / "b/results", folder / "store"
     )

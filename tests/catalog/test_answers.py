@@ -40,8 +40,8 @@ def told(lines):
         "select 1; drop view samples",
     ],
 )
-def test_only_queries_can_be_asked(connection, tmp_path, query):
-    """DuckDB itself would let a query write where objects may be read."""
+def test_only_queries_are_allowed(connection, tmp_path, query):
+    """DuckDB alone would let a query write where objects can be read."""
     objects = tmp_path / "store" / "objects"
 
     with pytest.raises(InputError, match="only queries are allowed"):
@@ -60,17 +60,17 @@ def test_reading_statements_are_queries(connection, capsys, query):
     assert capsys.readouterr().out
 
 
-def test_an_unknown_column_is_looked_for_in_the_views_that_the_query_names(connection):
+def test_an_unknown_column_is_matched_with_the_views_that_the_query_names(connection):
     with pytest.raises(InputError, match=r"no column captio\. Did you mean caption\?"):
         write_answers(connection, "select captio from samples", "table")
 
 
-def test_a_missing_column_is_reported_likewise(connection):
+def test_a_missing_column_of_an_alias_is_reported_in_the_same_way(connection):
     with pytest.raises(InputError, match=r"no column captio\. Did you mean caption\?"):
         write_answers(connection, "select s.captio from samples as s", "table")
 
 
-def test_other_mistakes_are_told_in_few_lines(connection):
+def test_other_mistakes_are_reported_in_few_lines(connection):
     with pytest.raises(InputError, match="No function matches") as told_of:
         write_answers(connection, "select sum(caption) from samples", "table")
 
@@ -103,7 +103,7 @@ def test_a_failed_answer_leaves_no_file(connection, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["results", "store"]
 
 
-def test_a_folder_that_is_not_there_is_told(connection, tmp_path):
+def test_a_missing_folder_is_reported(connection, tmp_path):
     with pytest.raises(InputError, match=r"a.csv: cannot be written: No such file"):
         write_answers(connection, "select 1", "csv", tmp_path / "gone" / "a.csv")
 
@@ -113,7 +113,7 @@ def test_records_need_a_store(connection, tmp_path):
         write_answers(connection, "from records", "table", store=tmp_path / "gone")
 
 
-def test_views_and_columns_are_told_with_their_meaning(connection, capsys):
+def test_views_and_columns_are_listed_with_their_meaning(connection, capsys):
     list_tables(connection)
     describe_view(connection, "samples")
 
@@ -124,7 +124,7 @@ def test_views_and_columns_are_told_with_their_meaning(connection, capsys):
     assert any(line.startswith("uid ") and "32 hex digits" in line for line in lines)
 
 
-def test_an_unknown_view_is_answered_by_the_nearest(connection):
+def test_an_unknown_view_is_answered_with_the_nearest(connection):
     with pytest.raises(InputError, match=r"no table sampels\. Did you mean samples"):
         describe_view(connection, "sampels")
 
@@ -132,13 +132,13 @@ def test_an_unknown_view_is_answered_by_the_nearest(connection):
 # --- forms ---------------------------------------------------------------------------------------
 
 
-def test_a_table_aligns_numbers_right_and_spells_out_control_characters():
+def test_a_table_aligns_numbers_right_and_escapes_control_characters():
     lines = told(as_table(["n", "text"], [(1, "a\x1b[31m"), (20, None)], terminal=False))
 
     assert lines == [" n  text", "--  ---------", " 1  a\\x1b[31m", "20"]
 
 
-def test_a_table_too_wide_for_a_terminal_is_told_value_by_value():
+def test_a_table_too_wide_for_a_terminal_is_printed_value_by_value():
     row = [number * "x" for number in range(30)]
 
     lines = told(as_table([f"c{number}" for number in range(30)], [row], terminal=True))
@@ -146,13 +146,13 @@ def test_a_table_too_wide_for_a_terminal_is_told_value_by_value():
     assert lines[:3] == ["c0", "c1   x", "c2   xx"]
 
 
-def test_a_terminal_shows_that_there_are_more_rows():
+def test_a_terminal_shows_that_more_rows_exist():
     lines = told(as_table(["a"], [(1,)] * 61, terminal=True))
 
     assert lines[-1].startswith("... more than 60 rows")
 
 
-def test_no_rows_give_the_heads_alone():
+def test_no_rows_give_only_the_header():
     assert told(as_table(["a"], [], terminal=False)) == ["a", "-"]
 
 
@@ -165,7 +165,7 @@ def test_csv_keeps_numbers_and_disarms_formulas():
     ]
 
 
-def test_markdown_ends_no_cell_early_and_holds_no_html():
+def test_markdown_ends_no_cell_early_and_has_no_html():
     lines = told(as_markdown(["a"], [("x|y\n<b>*",)]))
 
     assert lines[2] == r"| x\|y\\n\<b\>\* |"
@@ -178,7 +178,7 @@ def test_json_has_no_nan_and_bytes_as_hex():
 
 
 @given(st.lists(st.text()))
-def test_a_line_of_a_table_is_a_row_whatever_the_text(texts):
+def test_every_line_of_a_table_is_one_row_whatever_the_text(texts):
     lines = "".join(as_table(["a"], [(text,) for text in texts], terminal=False)).split("\n")
 
     assert len(lines) == len(texts) + 3

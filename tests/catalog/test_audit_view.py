@@ -32,11 +32,11 @@ def test_audits_that_did_not_run_are_null(tmp_path):
     assert sorted(found) == [(row, None, None, None, None, None, None) for row in (0, 1)]
 
 
-def test_without_samples_there_is_no_view():
+def test_no_view_exists_without_samples():
     assert audit_view({"manifests": {"corpus", "shard", "row"}}, None) is None
 
 
-def test_derived_corpora_are_no_samples_of_their_own(tmp_path):
+def test_derived_corpora_have_no_samples_of_their_own(tmp_path):
     drawn = ("samples", {"source": "large", "kind": "records"}, [sample(0, 1)])
     results = make_catalog(tmp_path, SAMPLES, drawn)
 
@@ -66,7 +66,7 @@ def test_similarities_are_those_of_the_similarity_audits_encoder(tmp_path, corpu
     assert ask(results, "select nearest_similarity from audit where row = 0") == [(0.5,)]
 
 
-def test_the_draw_of_a_corpus_counts_where_itself_was_not_asked(tmp_path):
+def test_similarities_of_a_drawn_corpus_count_where_its_source_has_none(tmp_path):
     asked = ("similarities", {"corpus": "large", "encoder": "own"}, [near(0, "val", 0.5)])
     drawn = ("similarities", {"corpus": "large.drawn", "encoder": "own"},
              [near(0, "val", 0.75), near(1, "val", 0.75)])  # fmt: skip
@@ -77,7 +77,7 @@ def test_the_draw_of_a_corpus_counts_where_itself_was_not_asked(tmp_path):
     assert found == [(0.5,), (0.75,)]
 
 
-def test_the_gap_is_the_one_that_is_crossed_by_most(tmp_path):
+def test_the_gap_is_the_one_that_is_exceeded_most(tmp_path):
     rows = [near(0, "val", 0.875, gap=0.75), near(0, "sketch", 0.75, gap=0.25), near(1, "val", 0.5)]
     similarities = ("similarities", {"corpus": "large", "encoder": "own"}, rows)
     results = make_catalog(tmp_path, SAMPLES, similarities)
@@ -142,7 +142,7 @@ def test_drops_name_stage_and_reason_once(tmp_path):
     st.lists(st.integers(0, 3), unique=True),
 )
 def test_joins_never_multiply_samples(tmp_path_factory, others, rows):
-    """Whatever encoders, test sets and manifests there are, and whatever they have rows of."""
+    """This holds for any encoders, test sets and manifests, and for any of their rows."""
     files = [
         ("samples", {"corpus": "large"}, [sample(0, row) for row in rows]),
         *(
@@ -158,7 +158,7 @@ def test_joins_never_multiply_samples(tmp_path_factory, others, rows):
     assert ask(results, "select row from audit order by row") == [(row,) for row in sorted(rows)]
 
 
-def test_a_pair_that_only_comes_near_its_gap_crosses_none(tmp_path):
+def test_a_pair_that_only_approaches_its_gap_crosses_none(tmp_path):
     rows = [
         near(0, "val", 0.5, gap=0.75),
         near(0, "a", 0.75, gap=0.5),

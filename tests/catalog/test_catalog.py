@@ -14,7 +14,7 @@ UNSAID = (
 
 
 def test_equal_content_under_two_labels_is_read_once_for_each(tmp_path):
-    """Two prunings of one order may keep the same samples: their pointers share an object."""
+    """Two prunings of one order can keep the same samples: their pointers share an object."""
     path = tmp_path / "object"
     pq.write_table(pa.table({"row": [1, 2]}), path)
     files = [CatalogFile("manifests", path, {"pruning": name}) for name in ("near", "core")]
@@ -26,14 +26,14 @@ def test_equal_content_under_two_labels_is_read_once_for_each(tmp_path):
     assert found == [("core", 1), ("core", 2), ("near", 1), ("near", 2)]
 
 
-def test_every_column_bears_a_comment(tmp_path):
+def test_every_column_has_a_comment(tmp_path):
     results = make_catalog(tmp_path, SAMPLES, ("matches", {"corpus": "large", "part": "00000"}, []))
 
     with open_catalog(results) as connection:
         assert connection.execute(UNSAID).fetchall() == []
 
 
-def test_a_view_says_what_a_row_of_it_is(tmp_path):
+def test_a_view_describes_its_rows(tmp_path):
     results = make_catalog(tmp_path, SAMPLES)
 
     with open_catalog(results) as connection:
@@ -43,7 +43,7 @@ def test_a_view_says_what_a_row_of_it_is(tmp_path):
     assert found["audit"].startswith("one row per sample")
 
 
-def test_an_exact_line_goes_before_a_pattern():
+def test_an_exact_line_overrides_a_pattern():
     assert meaning("manifests", "set") != meaning("nothing_known", "set")
 
 
@@ -61,14 +61,14 @@ def test_an_exact_line_goes_before_a_pattern():
         ("from results", "no table results"),  # a Python variable of this test
     ],
 )
-def test_nothing_else_can_be_reached(tmp_path, query, message):
+def test_nothing_else_is_accessible(tmp_path, query, message):
     results = make_catalog(tmp_path, SAMPLES)
 
     with pytest.raises(InputError, match=message), open_catalog(results) as connection:
         connection.execute(query)
 
 
-def test_an_unknown_table_is_answered_by_the_nearest(tmp_path):
+def test_an_unknown_table_is_answered_with_the_nearest(tmp_path):
     results = make_catalog(tmp_path, SAMPLES)
 
     with (
@@ -78,7 +78,7 @@ def test_an_unknown_table_is_answered_by_the_nearest(tmp_path):
         connection.execute("from sample")
 
 
-def test_a_missing_catalog_is_reported_with_the_command_that_makes_one(tmp_path):
+def test_a_missing_catalog_is_reported_with_the_command_that_makes_it(tmp_path):
     with (
         pytest.raises(StoreError, match=r"audit.duckdb: no such catalog. Run `clipaudit run"),
         open_catalog(tmp_path),

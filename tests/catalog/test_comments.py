@@ -6,14 +6,14 @@ from clipaudit.catalog.columns import column_comments
 from clipaudit.catalog.views import CatalogFile, write_catalog
 
 
-def test_comments_are_those_of_the_last_select_alone():
+def test_comments_come_only_from_the_last_select():
     comments = column_comments("parrot_curated")
 
     assert comments["samples"] == "of the set"
     assert "curated" not in comments
 
 
-def test_the_catalog_says_what_columns_mean(tmp_path):
+def test_the_catalog_describes_columns(tmp_path):
     pq.write_table(pa.table({"unit": ["share"], "other": [1]}), tmp_path / "a.parquet")
     file = CatalogFile("parrot_table1", tmp_path / "a.parquet", {})
 

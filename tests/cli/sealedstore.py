@@ -51,7 +51,7 @@ def labelled_shard(path, labels):
 
 
 def put(store, *corpora):
-    """Seal (captioning, [(path, rows, kept rows)]) corpora into the store; returns the digest."""
+    """Seal (captioning, [(path, rows, kept rows)]) corpora into the store; return the digest."""
     files = FileDigests(store / "files")
     sealed = []
     for captioning, shards in corpora:

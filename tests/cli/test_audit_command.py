@@ -1,4 +1,4 @@
-"""What `clipaudit audit` takes for data, and the settings that it writes."""
+"""The data that `clipaudit audit` accepts, and the settings that it writes."""
 
 import io
 import os
@@ -35,7 +35,7 @@ def write_tar(path, *members):
 
 @pytest.fixture
 def data(tmp_path):
-    """Two tars with captions, one without, and a folder of pictures."""
+    """Write two tars with captions, one without, and a folder of images."""
     for number in range(2):
         write_tar(tmp_path / f"web/{number:05d}.tar", ("0.png", png()), ("0.txt", b"a red square"))
     write_tar(tmp_path / "bare/00000.tar", ("0.png", png()))
@@ -53,7 +53,7 @@ def settings(data, arguments, against=(), **options):
 @pytest.mark.parametrize(
     "arguments", [["web"], ["web/{00000..00001}.tar"], ["web/00000.tar", "web/00001.tar"]]
 )
-def test_tars_are_named_in_any_way(data, arguments):
+def test_tars_can_be_named_in_any_form(data, arguments):
     found = settings(data, arguments)
 
     assert found["corpora"]["train"]["shards"] == f"{data}/web/{{00000..00001}}.tar"
@@ -74,13 +74,13 @@ def test_many_small_tars_share_a_part(data, tars, size, parts):
     assert len(found.parts("train")) == parts
 
 
-def test_captions_decide_which_audits_are_asked(data):
+def test_captions_decide_which_audits_run(data):
     assert {"copies", "parrot"} <= set(settings(data, ["web"]))
     assert "parrot" not in settings(data, ["bare"])
     assert "parrot" not in settings(data, ["web"], reads_text=False)
 
 
-def test_test_sets_are_named_after_what_they_lie_in(data):
+def test_test_sets_are_named_after_their_folder_or_file(data):
     found = settings(data, ["web"], ["bare/00000.tar", "bare", "pictures"], sample=5)
 
     assert list(found["corpora"]) == ["train", "bare", "bare-2", "pictures"]
@@ -97,7 +97,7 @@ def test_images_in_a_folder_are_listed_not_copied(data):
     assert "one.png" in path.read_text()
 
 
-def test_parquet_files_are_taken_with_their_column_of_texts(data):
+def test_parquet_files_are_read_with_their_text_column(data):
     table = pa.table({"image": [png()], "prompt": ["a red square"], "id": ["7"]})
     pq.write_table(table, data / "pictures/0.parquet")
     pq.write_table(table, data / "pictures/1.parquet")
@@ -107,7 +107,7 @@ def test_parquet_files_are_taken_with_their_column_of_texts(data):
     assert (found["captions"], found["caption_field"]) == ("text", "prompt")
 
 
-def test_what_a_folder_has_besides_its_images_is_said(data):
+def test_other_files_in_a_folder_of_images_are_reported(data):
     (data / "pictures/cats/two.gif").write_bytes(b"")
     said = []
     find_corpora([str(data / "pictures")], [], data / "audit", say=said.append)
@@ -138,7 +138,7 @@ def test_files_without_data_are_reported(data, arguments, message):
         settings(data, arguments)
 
 
-def test_the_folder_that_is_written_is_not_read(data):
+def test_a_folder_that_contains_the_output_is_not_read(data):
     with pytest.raises(InputError, match=r"contains .*audit, which is written while it is read"):
         settings(data, ["web"], ["."])
 
@@ -171,7 +171,7 @@ def test_an_encoder_compares_images_and_sets_thresholds_by_calibration(data, ask
     assert parse_settings(found).section
 
 
-def test_folders_of_models_are_told_by_what_is_in_them(data):
+def test_model_folders_are_identified_by_their_files(data):
     for name, file in (("clip", "open_clip_config.json"), ("vit", "config.json"), ("none", "x")):
         (data / name).mkdir()
         (data / name / file).write_text("{}")
@@ -182,6 +182,6 @@ def test_folders_of_models_are_told_by_what_is_in_them(data):
         encoder_sections(str(data / "none"))
 
 
-def test_what_is_not_an_encoder_is_reported_with_what_may_be_named():
+def test_a_name_that_is_not_an_encoder_is_answered_with_the_choices():
     with pytest.raises(InputError, match=r"--encoder clip: neither a folder, .*Give one of these"):
         encoder_sections("clip")

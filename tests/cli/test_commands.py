@@ -14,7 +14,7 @@ def test_every_command_has_help_and_example(command):
 
 
 @pytest.mark.parametrize("command", [[], *([name] for name in commands.commands)])
-def test_h_is_help_everywhere(command):
+def test_h_shows_the_help_everywhere(command):
     answer = run(*command, "-h")
 
     assert answer.exit_code == 0
@@ -58,7 +58,7 @@ def test_wrong_usage_exits_with_2_and_says_why(arguments, message):
     ],
     ids=lambda command: command[0],
 )
-def test_before_a_run_every_command_says_what_to_do(tmp_path, monkeypatch, command):
+def test_every_command_says_what_to_do_before_a_run(tmp_path, monkeypatch, command):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "results").mkdir()
     (tmp_path / "store").mkdir()
@@ -69,7 +69,7 @@ def test_before_a_run_every_command_says_what_to_do(tmp_path, monkeypatch, comma
     assert "`clipaudit run SETTINGS" in answer.stderr or "--results" in answer.stderr
 
 
-def test_a_folder_that_is_misspelt_is_guessed(tmp_path):
+def test_a_misspelt_folder_is_guessed(tmp_path):
     (tmp_path / "results").mkdir()
 
     answer = run("verify", "--results", str(tmp_path / "resluts"))

@@ -23,7 +23,7 @@ def run(*arguments):
     return CliRunner().invoke(group, ["compact", *map(str, arguments)])
 
 
-def test_compact_tells_what_it_packed(store):
+def test_compact_reports_what_it_packed(store):
     answer = run("--store", store.root)
 
     assert answer.exit_code == 0
@@ -51,7 +51,7 @@ def test_compact_reports_files_that_are_not_records(store):
     assert f"{path}: not a lineage record" in answer.stderr
 
 
-def test_compact_gives_way_to_another_packer(store):
+def test_compact_yields_to_another_packer(store):
     with (store.root / "lineage" / "packing.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
 
@@ -62,7 +62,7 @@ def test_compact_gives_way_to_another_packer(store):
     assert "Traceback" not in answer.output
 
 
-def test_a_store_that_is_not_there_is_wrong_usage():
+def test_a_store_that_does_not_exist_is_wrong_usage():
     answer = run("--store", "gone")
 
     assert answer.exit_code == 2

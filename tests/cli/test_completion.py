@@ -1,4 +1,4 @@
-"""What a shell is offered: names that the run in the current folder has."""
+"""What a shell is offered: the names that the run in the current folder has."""
 
 import json
 
@@ -19,7 +19,7 @@ def complete(*typed):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder with a table, a figure, two manifests, a sealed one, a corpus and a pin."""
+    """Return a folder with a table, a figure, two manifests, a sealed one, a corpus and a pin."""
     monkeypatch.chdir(tmp_path)
     run = HandmadeRun(tmp_path, monkeypatch)
     run.act("report_table", {"tables/means.json": ({}, [{"mean": 1.0, "corpus": "a"}])}, {})
@@ -58,7 +58,7 @@ def test_names_of_the_run_are_offered(folder, typed, offered):
     assert complete(*typed) == offered
 
 
-def test_uids_of_the_corpus_are_offered_once_two_digits_are_typed(tmp_path, monkeypatch):
+def test_uids_of_the_corpus_are_offered_after_two_digits(tmp_path, monkeypatch):
     first = sample(0, 0)
     rows = ("samples", {"corpus": "large"}, [first, sample(0, 1)])
     monkeypatch.chdir(make_catalog(tmp_path, rows).parent)
@@ -78,7 +78,7 @@ def test_uids_of_the_corpus_are_offered_once_two_digits_are_typed(tmp_path, monk
         ("diff", ""),
     ],
 )
-def test_without_a_run_nothing_is_offered(tmp_path, monkeypatch, typed):
+def test_nothing_is_offered_without_a_run(tmp_path, monkeypatch, typed):
     monkeypatch.chdir(tmp_path)
 
     assert complete(*typed) == []

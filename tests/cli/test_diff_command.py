@@ -25,7 +25,7 @@ def call(a, b, *arguments):
 
 
 def changed(a, b, *, rows=1):
-    """A table of two runs whose one setting differs, and with it every value."""
+    """Make a table in two runs that differ in one setting, and therefore in every value."""
     for run, k in ((a, 1), (b, 2)):
         gives = [{"name": f"n{row:02}", "value": k / 2, "same": "x"} for row in range(rows)]
         run.act("tables/t.json", step="count", settings={"k": k}, gives=gives)
@@ -51,7 +51,7 @@ def test_a_changed_cell_has_both_values_and_its_cause(runs):
     ]
 
 
-def test_equal_runs_differ_in_nothing(runs):
+def test_equal_runs_have_no_differences(runs):
     a, b = runs
     changed(a, a)
     changed(b, b)
@@ -59,7 +59,7 @@ def test_equal_runs_differ_in_nothing(runs):
     assert call(a, b).stdout.splitlines()[2:] == ["0 of 1 report tables differ"]
 
 
-def test_a_pin_is_set_against_the_results_of_now(runs):
+def test_a_pin_is_compared_with_the_current_results(runs):
     a, _ = runs
     changed(a, a)
     pin(a.store, "before", snapshot(a.results))
@@ -91,7 +91,7 @@ def test_causes_above_the_cap_are_counted(runs):
     assert "s24: 1 -> 2" in call(a, b, "--all").stdout
 
 
-def test_tables_and_rows_and_columns_of_one_run_are_reported(runs):
+def test_tables_rows_and_columns_of_only_one_run_are_reported(runs):
     a, b = runs
     a.act("tables/t.json", gives=[{"name": "a", "old": 1}, {"name": "b", "old": 1}])
     b.act("tables/t.json", code="2", gives=[{"name": "b", "new": 1}, {"name": "c", "new": 1}])
@@ -105,7 +105,7 @@ def test_tables_and_rows_and_columns_of_one_run_are_reported(runs):
         assert line in text
 
 
-def test_a_step_that_was_not_reproduced_is_reported_loudly(runs):
+def test_a_step_that_was_not_reproduced_is_reported_prominently(runs):
     a, b = runs
     a.act("tables/t.json", gives=[{"name": "a", "value": 1}])
     b.act("tables/t.json", gives=[{"name": "a", "value": 2}])
@@ -125,7 +125,7 @@ def test_cells_that_cannot_be_compared_still_have_causes(runs):
     assert "k: 1 -> 2" in text
 
 
-def test_one_table_can_be_asked_for(runs):
+def test_one_table_can_be_chosen(runs):
     a, b = runs
     changed(a, b)
     a.act("tables/u.json", gives=[{"name": "a", "v": 1}])
@@ -144,7 +144,7 @@ def test_one_table_can_be_asked_for(runs):
         (["--table", "=x"], "No run has a table '=x'. Known names: similarity_gap_check."),
     ],
 )
-def test_an_unknown_table_is_answered_by_the_nearest(runs, arguments, message):
+def test_an_unknown_table_is_answered_with_the_nearest(runs, arguments, message):
     for run in runs:
         run.act(TABLE)
 
@@ -154,7 +154,7 @@ def test_an_unknown_table_is_answered_by_the_nearest(runs, arguments, message):
     assert message in answer.stderr
 
 
-def test_an_unknown_run_is_answered_by_the_nearest_pin(runs):
+def test_an_unknown_run_is_answered_with_the_nearest_pin(runs):
     a, b = runs
     b.act(TABLE)
     pin(b.store, "before", snapshot(b.results))
@@ -166,7 +166,7 @@ def test_an_unknown_run_is_answered_by_the_nearest_pin(runs):
     assert "it is not a results folder" in answer.stderr
 
 
-def test_attribution_names_what_moves_a_cell_and_what_is_left_over(runs):
+def test_attribution_reports_what_changes_a_cell_and_what_is_left_over(runs):
     a, b = runs
     check_gaps(a, gaps=[[0.5]], kept=[[0.25]])
     check_gaps(b, gaps=[[0.25]], kept=[[0.375]])
@@ -182,7 +182,7 @@ def test_attribution_names_what_moves_a_cell_and_what_is_left_over(runs):
     ]
 
 
-def test_all_prints_what_moves_nothing_too(runs):
+def test_all_also_prints_what_changes_nothing(runs):
     a, b = runs
     check_gaps(a, gaps=[[0.5]], kept=[[0.25]])
     check_gaps(b, gaps=[[0.25]], kept=[[0.375]])
@@ -192,7 +192,7 @@ def test_all_prints_what_moves_nothing_too(runs):
     assert "      1  with only view kept_neighbors from B" in text
 
 
-def test_what_could_not_be_attributed_is_reported(runs):
+def test_a_table_that_could_not_be_attributed_is_reported(runs):
     a, b = runs
     changed(a, b)
 
@@ -202,7 +202,7 @@ def test_what_could_not_be_attributed_is_reported(runs):
     assert "left over" not in text
 
 
-def test_long_values_are_cut_to_where_they_differ(runs):
+def test_long_values_are_shortened_around_their_difference(runs):
     a, b = runs
     for run, end in ((a, "old"), (b, "new")):
         settings = {"long": [*range(90), end]}
@@ -215,7 +215,7 @@ def test_long_values_are_cut_to_where_they_differ(runs):
     assert "10, 11, 12" not in text
 
 
-def test_json_says_all_of_it_in_numbers(runs):
+def test_json_has_the_whole_answer_in_numbers(runs):
     a, b = runs
     check_gaps(a, gaps=[[0.5]], kept=[[0.25]])
     check_gaps(b, gaps=[[0.5]], kept=[[0.75]])
@@ -231,7 +231,7 @@ def test_json_says_all_of_it_in_numbers(runs):
     assert row["causes"] == table["causes"] == [cause["number"] for cause in found["causes"]]
 
 
-def test_json_has_no_number_that_is_none(runs):
+def test_json_has_no_invalid_numbers(runs):
     a, b = runs
     a.act("tables/t.json", gives=[{"name": "a", "value": math.nan}])
     b.act("tables/t.json", code="2", gives=[{"name": "a", "value": math.inf}])
@@ -265,7 +265,7 @@ def hostile(a, b):
 
 
 @pytest.mark.parametrize("form", ["text", "json", "csv"])
-def test_hostile_texts_stay_inert(runs, form):
+def test_hostile_texts_are_harmless(runs, form):
     hostile(*runs)
 
     text = call(*runs, "--format", form).stdout

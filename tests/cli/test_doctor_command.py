@@ -15,7 +15,7 @@ def doctor(tmp_path, monkeypatch):
     return lambda *arguments: CliRunner().invoke(commands, ["doctor", *arguments])
 
 
-def test_outside_a_project_the_page_ends_without_a_problem(doctor):
+def test_the_page_ends_without_a_problem_outside_a_project(doctor):
     answer = doctor()
 
     assert answer.exit_code == 0, answer.output
@@ -36,14 +36,14 @@ def test_a_problem_is_reported_last_and_exits_with_1(doctor, tmp_path):
     assert answer.stderr == "Error: 1 problem found: see above.\n"
 
 
-def test_json_holds_the_same_and_no_path_of_the_user(doctor, tmp_path):
+def test_json_has_the_same_content_and_no_user_paths(doctor, tmp_path):
     found = json.loads(doctor("--format", "json").stdout)
 
     assert found.keys() == examine(tmp_path / "results", Store(tmp_path / "store")).keys()
     assert str(tmp_path) not in json.dumps(found)
 
 
-def test_gpus_that_the_installation_cannot_use_say_so(tmp_path):
+def test_gpus_that_the_installation_cannot_use_are_marked(tmp_path):
     found = examine(tmp_path / "results", Store(tmp_path / "store"))
     found["machine"] |= {"gpus": ["0, A100, 40 GB, 550"], "gpus_used": False}
 

@@ -32,7 +32,7 @@ FORMATS = ["datacomp", "uids", "parquet", "croissant", "fiftyone", "imagefolder"
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_every_format_says_what_it_wrote_on_standard_error(run, form):
+def test_every_format_reports_its_output_on_standard_error(run, form):
     output = run.folder / "out"
 
     answer = ask(run, "large/pruned", "--format", form, "--output", output)
@@ -50,7 +50,7 @@ def test_datacomp_is_an_array_that_numpy_reads(run):
     assert np.load(output)["f0"].tolist() == [4, 5, 7, 8, 9]
 
 
-def test_all_rows_are_those_that_left_too(run):
+def test_all_rows_include_the_removed_ones(run):
     output = run.folder / "rows.parquet"
 
     ask(run, "large/pruned", "--format", "parquet", "--all-rows", "--output", output)
@@ -58,7 +58,7 @@ def test_all_rows_are_those_that_left_too(run):
     assert pq.read_table(output)["kept"].to_pylist() == [True, False, True, False, False, True]
 
 
-def test_no_pictures_leaves_the_folder_of_pictures_empty(run):
+def test_no_pictures_leaves_the_folder_of_images_empty(run):
     output = run.folder / "dataset"
 
     ask(run, "large/all", "--format", "fiftyone", "--no-pictures", "--output", output)
@@ -95,7 +95,7 @@ def test_no_pictures_leaves_the_folder_of_pictures_empty(run):
         (["large/all"], 2, "Missing option '--format'"),
     ],
 )
-def test_what_cannot_be_exported_is_one_message(run, arguments, code, message):
+def test_an_impossible_export_is_one_message(run, arguments, code, message):
     answer = ask(run, *arguments, "--output", run.folder / "out")
 
     assert answer.exit_code == code
@@ -114,7 +114,7 @@ def test_an_output_that_exists_is_kept_without_force(run):
     assert "exists. Name another output, or replace it with --force." in refused.stderr
 
 
-def test_an_output_in_no_folder_is_one_message(run):
+def test_an_output_in_a_missing_folder_is_one_message(run):
     answer = ask(run, "large/all", "--format", "uids", "--output", run.folder / "gone" / "out")
 
     assert answer.exit_code == 1

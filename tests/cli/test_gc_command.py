@@ -29,7 +29,7 @@ def run(store, *arguments):
     return CliRunner().invoke(GROUP, ["gc", "--store", str(store.root), *arguments])
 
 
-def test_without_delete_it_says_what_would_be_removed(store):
+def test_gc_without_delete_reports_what_would_be_removed(store):
     done = run(store)
 
     assert done.exit_code == 0
@@ -39,7 +39,7 @@ def test_without_delete_it_says_what_would_be_removed(store):
     assert len(list(store.root.glob("objects/??/*"))) == 2
 
 
-def test_with_delete_it_is_removed(store):
+def test_gc_with_delete_removes_it(store):
     done = run(store, "--delete")
 
     assert "removed: 1 objects that nothing names, 7 bytes\n" in done.stdout
@@ -47,7 +47,7 @@ def test_with_delete_it_is_removed(store):
     assert "removed in total: 0 bytes\n" in run(store, "--delete").stdout
 
 
-def test_a_folder_that_is_gone_is_named(store, tmp_path):
+def test_a_missing_folder_is_named(store, tmp_path):
     (tmp_path / "results").rename(tmp_path / "elsewhere")
 
     assert f"{tmp_path / 'results'}: missing" in run(store).stderr
@@ -56,7 +56,7 @@ def test_a_folder_that_is_gone_is_named(store, tmp_path):
     assert "--forget-missing stops keeping what it named" in refused.stderr
 
 
-def test_a_folder_may_be_named_besides(store, tmp_path):
+def test_an_additional_folder_can_be_given(store, tmp_path):
     (tmp_path / "results").rename(tmp_path / "elsewhere")
 
     done = run(store, "--delete", "--forget-missing", "--results", str(tmp_path / "elsewhere"))
@@ -82,7 +82,7 @@ def test_a_time_without_a_unit_is_refused(store, grace):
     assert "is not a duration. Write 7d, 12h, 30m or 90s." in done.stderr
 
 
-def test_a_dry_run_by_its_name_is_the_default_and_deletes_nothing(store):
+def test_a_dry_run_is_the_default_and_deletes_nothing(store):
     assert run(store, "--dry-run").stdout == run(store).stdout
     assert len(list(store.root.glob("objects/??/*"))) == 2
 

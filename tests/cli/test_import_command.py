@@ -39,7 +39,7 @@ def test_the_block_is_printed_and_counts_go_to_standard_error(photos, tmp_path):
     assert answer.stderr.startswith("1 image in 1 list, 0 with a caption\nshards_per_part: 1, ")
 
 
-def test_images_of_aro_are_not_taken_for_a_folder_of_images(photos, tmp_path):
+def test_images_of_aro_are_not_mistaken_for_a_folder_of_images(photos, tmp_path):
     (tmp_path / "cases.json").write_text("[]")
 
     answer = ask("aro", photos, "--annotations", tmp_path / "cases.json", "--name", "relation")
@@ -57,7 +57,7 @@ def test_the_block_is_added_to_a_file(photos, tmp_path):
     assert list(yaml.safe_load((tmp_path / "my.yaml").read_text())["corpora"]) == ["photos"]
 
 
-def test_lists_lie_in_data_unless_another_folder_is_named(photos, tmp_path, monkeypatch):
+def test_lists_are_in_data_unless_another_folder_is_given(photos, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     block = yaml.safe_load(ask("folder", photos, "--name", "photos").stdout)["corpora"]["photos"]
@@ -89,7 +89,7 @@ def test_wrong_data_is_one_message(photos):
     assert answer.stderr.endswith(f"{photos} looks like data for `clipaudit import folder`.\n")
 
 
-def test_tars_of_another_tool_are_read_and_said(tmp_path):
+def test_tars_of_another_tool_are_read_and_reported(tmp_path):
     shard = write_shard(tmp_path / "0.tar", [{"jpg": b"picture"}])
     (tmp_path / "0_stats.json").write_text("{}")
 
@@ -110,7 +110,7 @@ def test_help_imports_nothing_heavy():
     assert done.stdout.splitlines()[-1] == "[]", done.stderr
 
 
-def test_a_corpus_is_named_or_written_but_not_both(tmp_path):
+def test_a_corpus_is_either_named_or_written(tmp_path):
     asked = ("clip-retrieval", tmp_path, "--name", "web-b32", "--encoder", "b32")
 
     for more in ((), ("--corpus", "web", "--as-corpus", "web")):

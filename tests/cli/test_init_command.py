@@ -1,4 +1,4 @@
-"""Example settings, written into a folder that is no clone."""
+"""Example settings, written into a folder that is not a clone."""
 
 import json
 from pathlib import Path
@@ -19,7 +19,7 @@ def init(tmp_path, monkeypatch):
     return lambda *arguments: CliRunner().invoke(commands, ["init", *arguments])
 
 
-def test_without_a_name_it_lists_every_example_with_its_first_sentence(init):
+def test_init_without_a_name_lists_every_example_with_its_first_sentence(init):
     lines = init().output.splitlines()
 
     assert [line.split()[0] for line in lines[:-2]] == sorted(p.stem for p in CONFIG.glob("*.yaml"))
@@ -28,19 +28,19 @@ def test_without_a_name_it_lists_every_example_with_its_first_sentence(init):
     )
 
 
-def test_the_list_can_be_had_as_json(init):
+def test_the_list_is_available_as_json(init):
     listed = json.loads(init("--format", "json").output)
 
     assert sorted(listed) == sorted(path.stem for path in CONFIG.glob("*.yaml"))
 
 
-def test_an_example_is_written_as_it_is(init):
+def test_an_example_is_written_unchanged(init):
     assert init("demo", "--to", "own/my.yaml").exit_code == 0
 
     assert Path("own/my.yaml").read_text() == (CONFIG / "demo.yaml").read_text()
 
 
-def test_what_an_example_names_comes_with_it(init):
+def test_files_that_an_example_names_are_written_with_it(init):
     init("celeba")
 
     assert sorted(map(str, Path().rglob("*.*"))) == [
@@ -52,7 +52,7 @@ def test_what_an_example_names_comes_with_it(init):
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in CONFIG.glob("*.yaml")))
-def test_every_example_is_whole_where_it_is_written(init, name):
+def test_every_example_is_complete_where_it_is_written(init, name):
     init(name)
 
     run = parse_settings(read_settings(Path(f"{name}.yaml")))
@@ -60,7 +60,7 @@ def test_every_example_is_whole_where_it_is_written(init, name):
     assert list(run.audits())
 
 
-def test_a_file_that_is_there_is_replaced_by_force_only(init):
+def test_an_existing_file_is_replaced_only_by_force(init):
     Path("demo.yaml").write_text("mine")
 
     refused = init("demo")
@@ -72,7 +72,7 @@ def test_a_file_that_is_there_is_replaced_by_force_only(init):
     assert yaml.safe_load(Path("demo.yaml").read_text())["results"] == "results"
 
 
-def test_what_an_example_extends_is_kept_if_it_is_there(init):
+def test_an_existing_file_that_an_example_extends_is_kept(init):
     Path("config").mkdir()
     Path("config/laion400m.yaml").write_text("mine")
 

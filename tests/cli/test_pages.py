@@ -16,7 +16,7 @@ def test_every_command_has_a_page_with_its_help(name):
     assert help_block(commands.commands[name]) in page, "run: python -m clipaudit.cli.pages"
 
 
-def test_no_page_is_of_a_command_that_is_gone():
+def test_no_page_belongs_to_a_removed_command():
     pages = {path.stem for path in (ROOT / PAGES).glob("*.md")}
 
     assert pages == set(commands.commands)

@@ -8,7 +8,7 @@ from clipaudit.cli.pin import pin
 
 @pytest.fixture
 def call(tmp_path):
-    """A function: call `clipaudit pin` on a run of one table."""
+    """Return a function that calls `clipaudit pin` on a run of one table."""
     run, _ = two_runs(tmp_path)
     run.act("tables/t.json")
     folders = ["--store", str(run.store.root), "--results", str(run.results)]
@@ -19,7 +19,7 @@ def call(tmp_path):
     return call
 
 
-def test_a_run_is_kept_listed_and_forgotten(call):
+def test_a_run_is_pinned_listed_and_unpinned(call):
     kept = call("first")
     listed = call("--list")
     removed = call("--remove", "first")
@@ -30,7 +30,7 @@ def test_a_run_is_kept_listed_and_forgotten(call):
     assert call("--list").stdout == ""
 
 
-def test_a_name_is_not_given_twice(call):
+def test_a_name_cannot_be_used_twice(call):
     call("first")
 
     again = call("first")
@@ -39,7 +39,7 @@ def test_a_name_is_not_given_twice(call):
     assert "a pin first exists. Remove it first, or use another name." in again.stderr
 
 
-def test_an_unknown_pin_is_answered_by_the_nearest(call):
+def test_an_unknown_pin_is_answered_with_the_nearest(call):
     call("before-new-shards")
 
     answer = call("--remove", "before-new-shard")
@@ -49,19 +49,19 @@ def test_an_unknown_pin_is_answered_by_the_nearest(call):
 
 
 @pytest.mark.parametrize("arguments", [[], ["a", "--list"], ["a", "--remove", "b"]])
-def test_one_thing_is_asked_at_a_time(call, arguments):
+def test_only_one_action_at_a_time_is_allowed(call, arguments):
     answer = call(*arguments)
 
     assert answer.exit_code == 2
     assert "Give a NAME for the run, or --list, or --remove NAME." in answer.stderr
 
 
-def test_a_folder_without_a_run_cannot_be_kept(call, tmp_path):
+def test_a_folder_without_a_run_cannot_be_pinned(call, tmp_path):
     answer = call("first", "--results", str(tmp_path))
 
     assert answer.exit_code == 1
     assert "not a run's results folder" in answer.stderr
 
 
-def test_pins_are_listed_where_there_is_no_results_folder(call):
+def test_pins_are_listed_without_a_results_folder(call):
     assert call("--list", "--results", "nowhere").exit_code == 0

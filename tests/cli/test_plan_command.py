@@ -1,4 +1,4 @@
-"""What `clipaudit plan` prints, over a small workflow of its own."""
+"""The output of `clipaudit plan` for a small workflow."""
 
 import json
 from pathlib import Path
@@ -80,7 +80,7 @@ def run(*arguments):
     )
 
 
-def test_corpora_that_no_audit_uses_are_said(folder):
+def test_corpora_that_no_audit_uses_are_reported(folder):
     text = (
         "from clipaudit.config.loading import parse_settings\n"
         'RUN = parse_settings({"corpora": {"web": {"shards": "user.tar"}}})\n'
@@ -104,7 +104,7 @@ def test_a_first_run_computes_everything(folder):
     ]
 
 
-def test_nothing_is_written(folder):
+def test_planning_writes_nothing_outside_the_store(folder):
     before = sorted(folder.rglob("*"))
 
     run()
@@ -123,7 +123,7 @@ def test_jobs_are_listed_with_their_outputs(folder):
     ]
 
 
-def test_json_has_every_job_and_what_each_fate_costs(folder):
+def test_json_has_every_job_and_the_cost_of_each_fate(folder):
     answer = json.loads(run("--format", "json").output)
 
     assert [job["fate"] for job in answer["jobs"]] == ["certain", "certain"]
@@ -140,7 +140,7 @@ def test_json_has_every_job_and_what_each_fate_costs(folder):
         (["--profile", "gone"], "gone: no such profile"),
     ],
 )
-def test_what_cannot_be_planned_is_one_message(folder, arguments, message):
+def test_an_impossible_plan_is_one_message(folder, arguments, message):
     answer = run(*arguments)
 
     assert answer.exit_code == 1

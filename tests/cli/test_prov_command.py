@@ -30,7 +30,7 @@ def test_help_has_an_example():
 
 
 @pytest.mark.parametrize("form", ["ro-crate", "openlineage"])
-def test_every_format_says_what_it_wrote_on_standard_error(run, form):
+def test_every_format_reports_its_output_on_standard_error(run, form):
     output = run.folder / "out"
 
     answer = ask(run, "--format", form, "--output", output)
@@ -47,7 +47,7 @@ def test_a_single_table_can_be_written(run):
     assert len(output.read_text().splitlines()) == 3
 
 
-def test_a_name_that_ends_in_zip_is_a_zip_file(run):
+def test_an_output_name_with_zip_writes_a_zip_file(run):
     output = run.folder / "crate.zip"
 
     ask(run, "--format", "ro-crate", "--output", output, "--license", "CC0-1.0")
@@ -75,7 +75,7 @@ def test_force_replaces_a_crate(run):
         (["--format", "prov-o"], 2, "'prov-o' is not one of 'ro-crate', 'openlineage'"),
     ],
 )
-def test_what_cannot_be_told_is_one_message(run, arguments, code, message):
+def test_an_impossible_request_is_one_message(run, arguments, code, message):
     answer = ask(run, *arguments, "--output", run.folder / "out")
 
     assert answer.exit_code == code

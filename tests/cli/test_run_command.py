@@ -1,4 +1,4 @@
-"""The snakemake command that `clipaudit run` becomes."""
+"""The snakemake command that `clipaudit run` runs."""
 
 import sys
 from pathlib import Path
@@ -31,11 +31,11 @@ def folder(tmp_path, monkeypatch):
         (["report", "-n", "--config", "a=b"], ["-n", "--config", "a=b", "--", "report"]),
     ],
 )
-def test_settings_targets_and_further_options_have_their_places(arguments, end):
+def test_settings_targets_and_other_options_keep_their_order(arguments, end):
     assert run_command(tuple(arguments), "profiles/local", None) == [*START, *LOCAL, *end]
 
 
-def test_what_the_machine_has_goes_before_further_options():
+def test_options_for_the_machine_come_before_other_options():
     command = run_command(("-n",), "profiles/local", "all", ["--resources", "gpu=1"])
 
     assert command[len(START) + 2 :][:6] == ["--cores", "all", "--resources", "gpu=1", "-n", "--"]
@@ -48,7 +48,7 @@ def test_a_misspelt_target_is_refused_before_snakemake_starts():
         run_command(("all_tabels",), "profiles/local", None)
 
 
-def test_a_target_that_a_plug_in_may_have_is_left_to_snakemake():
+def test_a_target_that_a_plugin_may_have_is_left_to_snakemake():
     assert run_command(("my_own",), "profiles/local", None)[-1] == "my_own"
 
 
@@ -58,7 +58,7 @@ def test_a_profile_of_the_workflow_is_found_by_name(monkeypatch, tmp_path):
     assert f"{ROOT}/profiles/slurm" in run_command((), "slurm", None)
 
 
-def test_a_profile_of_the_users_goes_before_one_of_the_workflow(monkeypatch, tmp_path):
+def test_a_profile_of_the_user_overrides_one_of_the_workflow(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     own = tmp_path / "snakemake/slurm/config.yaml"
     own.parent.mkdir(parents=True)
@@ -67,7 +67,7 @@ def test_a_profile_of_the_users_goes_before_one_of_the_workflow(monkeypatch, tmp
     assert run_command((), "slurm", None)[len(START) :][:2] == ["--profile", "slurm"]
 
 
-def test_the_current_folder_counts_first_where_it_is_a_clone(monkeypatch):
+def test_the_current_folder_comes_first_if_it_is_a_clone(monkeypatch):
     monkeypatch.chdir(ROOT)
 
     command = run_command((), "profiles/local", None)
@@ -84,7 +84,7 @@ def test_the_current_folder_counts_first_where_it_is_a_clone(monkeypatch):
         (["python.yaml"], "makes Snakemake run Python code in this file"),
     ],
 )
-def test_what_cannot_run_is_one_message(arguments, message):
+def test_an_impossible_run_is_one_message(arguments, message):
     Path("python.yaml").write_text("__use_yte__: true\n")
 
     answer = CliRunner().invoke(commands, ["run", *arguments])

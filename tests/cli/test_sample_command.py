@@ -32,13 +32,13 @@ def test_a_sample_is_printed_as_text(run):
     assert answer.output.splitlines()[0] == "sample    large 1:0"
 
 
-def test_json_is_the_fate(run):
+def test_json_is_the_fate_of_the_sample(run):
     answer = run("large", "1:0", "--format", "json")
 
     assert json.loads(answer.output)["sample"]["shard"] == 1
 
 
-def test_a_page_is_written_whole_without_its_picture(run, tmp_path):
+def test_a_page_is_complete_without_its_image(run, tmp_path):
     answer = run("large", "1:0", "--output", str(tmp_path / "sample.html"))
 
     assert answer.exit_code == 0
@@ -46,7 +46,7 @@ def test_a_page_is_written_whole_without_its_picture(run, tmp_path):
     assert "image not found" in (tmp_path / "sample.html").read_text()
 
 
-def test_a_picture_that_is_not_wanted_is_not_looked_for(run):
+def test_an_unwanted_image_is_not_looked_up(run):
     answer = run("large", "1:0", "--format", "html", "--no-picture")
 
     assert answer.output.startswith("<!doctype html>")
@@ -70,7 +70,7 @@ def test_an_unknown_name_is_one_message(run, arguments, message):
     assert message in answer.output
 
 
-def test_a_test_image_that_no_table_reads_is_left_out_of_the_page(tmp_path):
+def test_a_test_image_that_no_table_has_is_left_out_of_the_page(tmp_path):
     near = {"shard": 1, "row": 0, "testset": "val", "similarity": 0.75}
     similarities = ("similarities", {"corpus": "large", "encoder": "own"}, [near])
     results = str(make_catalog(tmp_path, SAMPLES, similarities))

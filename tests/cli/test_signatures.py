@@ -1,4 +1,4 @@
-"""docs/signatures.md: every public name, as its code has it."""
+"""docs/signatures.md has every public name as defined in the code."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from clipaudit.cli.signatures import signatures_page
 PAGE = (Path(__file__).parents[2] / "docs/signatures.md").read_text()
 
 
-def test_the_page_is_that_of_the_code():
+def test_the_page_matches_the_code():
     assert signatures_page() == PAGE, "run: python -m clipaudit.cli.pages"
 
 

@@ -22,13 +22,13 @@ def run(tmp_path):
     return run
 
 
-def test_a_query_gives_a_table(run):
+def test_a_query_prints_a_table(run):
     answer = run("select row, caption from audit order by row")
 
     assert answer.output.splitlines()[2:] == ["  0  0.0", "  1  =1+1\\x1b"]
 
 
-def test_a_file_is_written_as_it_ends(run, tmp_path):
+def test_the_extension_of_the_output_sets_its_format(run, tmp_path):
     answer = run("select row from samples order by row", "--output", str(tmp_path / "rows.jsonl"))
 
     assert answer.output == ""
@@ -36,7 +36,7 @@ def test_a_file_is_written_as_it_ends(run, tmp_path):
     assert rows == [{"row": 0}, {"row": 1}]
 
 
-def test_csv_is_no_formula(run):
+def test_csv_has_no_formulas(run):
     answer = run("select caption from samples where row = 1", "--format", "csv")
 
     assert answer.output == "caption\n'=1+1\x1b\n"
@@ -77,7 +77,7 @@ def test_a_mistake_is_one_message(run, query, message):
     assert "Traceback" not in answer.output
 
 
-def test_without_a_query_the_tables_are_listed(run):
+def test_tables_are_listed_without_a_query(run):
     answer = run()
 
     assert [line.split()[0] for line in answer.output.splitlines()] == [
@@ -85,12 +85,12 @@ def test_without_a_query_the_tables_are_listed(run):
     ]  # fmt: skip
 
 
-def test_a_dot_command_may_be_the_query(run):
+def test_a_dot_command_can_be_the_query(run):
     assert run(".tables").output == run().output
     assert "32 hex digits" in run(".schema samples").output
 
 
-def test_tables_and_columns_can_be_had_as_json(run):
+def test_tables_and_columns_are_available_as_json(run):
     tables = json.loads(run(".tables", "--format", "json").output)
     columns = json.loads(run(".schema samples", "--format", "json").output)
 
@@ -105,12 +105,12 @@ def test_a_script_is_answered_statement_by_statement(run):
     assert answer.output == "a\n1\nb\n2\n"
 
 
-def test_a_script_may_lack_its_last_semicolon(run):
+def test_the_last_statement_of_a_script_needs_no_semicolon(run):
     assert run("--format", "csv", input="select 1 as a\n").output == "a\n1\n"
 
 
-def test_the_shell_tells_a_mistake_and_goes_on(run, monkeypatch):
-    """A terminal stands on standard input; what is typed comes from `input`."""
+def test_the_shell_reports_a_mistake_and_continues(run, monkeypatch):
+    """Standard input is a terminal; the typed lines come from `input`."""
     typed = iter(["from nothing;", ".schema samples", ".what", "select 7 as seven;"])
     monkeypatch.setattr("builtins.input", lambda prompt: next(typed, None) or _end())
     monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda self: True)

@@ -27,7 +27,7 @@ def test_the_status_is_printed_stage_by_stage(runs):
     assert answer.output.splitlines()[1] == "  index     0 of 4"
 
 
-def test_a_run_that_ended_ends_following(runs):
+def test_following_stops_when_the_run_has_ended(runs):
     assert ask("--runs", runs, "--follow").exit_code == 0
 
 

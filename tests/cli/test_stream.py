@@ -22,7 +22,7 @@ def store(tmp_path, monkeypatch):
 
 
 def filtered(path, kept, add=lambda key, members: None):
-    """The same filter, by tarfile alone."""
+    """Return the filtered tar, made by tarfile alone."""
     samples = {}
     with tarfile.open(path) as tar:
         for info in tar:
@@ -44,7 +44,7 @@ def filtered(path, kept, add=lambda key, members: None):
 
 
 def same_tar(ours, theirs):
-    """Equal bytes up to the end marker, whose length tarfile rounds up to a tape's record."""
+    """Return whether the bytes are equal up to the end marker, which tarfile pads."""
     assert ours.endswith(bytes(1024))
     return ours.rstrip(b"\0") == theirs.rstrip(b"\0")
 
@@ -105,7 +105,7 @@ def test_the_first_of_several_captions_is_the_text(store, tmp_path, capsysbinary
     assert texts == [listed, b"a cat", b"a red cat"]
 
 
-def test_a_made_caption_replaces_one_that_stands_there(store, tmp_path, capsysbinary):
+def test_a_generated_caption_replaces_an_existing_one(store, tmp_path, capsysbinary):
     members = [("a.txt", b"old"), ("a.cls", b"1"), ("a.jpg", b"x")]
     path = write_tar(tmp_path / "0.tar", members)
     digest = put(store, (PHOTO, [(path, 1, {0})]))
@@ -154,7 +154,7 @@ def test_a_touched_shard_is_still_found(store, tmp_path, capsysbinary):
         ["ab" * 32, "--to", "folder", "--samples-per-shard", "0"],
     ],
 )
-def test_wrong_arguments_are_usage(capsysbinary, argv):
+def test_wrong_arguments_show_the_usage(capsysbinary, argv):
     with pytest.raises(SystemExit, match="2"):
         main(argv)
 
@@ -164,7 +164,9 @@ def test_wrong_arguments_are_usage(capsysbinary, argv):
 
 
 @pytest.mark.parametrize("asked", ["ab" * 31, "AB" * 32, "../" + "a" * 61, "ab" * 32 + "\n"])
-def test_what_is_not_a_manifest_is_one_line(store, tmp_path, monkeypatch, capsysbinary, asked):
+def test_an_argument_that_is_not_a_manifest_is_a_one_line_error(
+    store, tmp_path, monkeypatch, capsysbinary, asked
+):
     monkeypatch.chdir(tmp_path)
 
     with pytest.raises(SystemExit, match="1"):
@@ -188,14 +190,14 @@ def error_of(capsysbinary, argv):
     return out, err.decode()
 
 
-def test_an_unknown_manifest_is_one_line(store, capsysbinary):
+def test_an_unknown_manifest_is_a_one_line_error(store, capsysbinary):
     out, err = error_of(capsysbinary, ["ab" * 32, "0"])
 
     assert out == b""
     assert "the sealed manifest cannot be read" in err
 
 
-def test_a_shard_beyond_the_manifest_is_one_line(store, tmp_path, capsysbinary):
+def test_a_shard_beyond_the_manifest_is_a_one_line_error(store, tmp_path, capsysbinary):
     digest = put(store, (TEXT, [(text_shard(tmp_path / "0.tar", 2), 2, {0})]))
 
     _, err = error_of(capsysbinary, [digest, "1"])
@@ -214,7 +216,7 @@ def test_a_changed_shard_is_refused(store, tmp_path, capsysbinary):
     assert "0.tar: its SHA-256 is now" in err
 
 
-def test_rows_other_than_the_manifests_are_reported(store, tmp_path, capsysbinary):
+def test_a_row_count_that_differs_from_the_manifest_is_reported(store, tmp_path, capsysbinary):
     path = text_shard(tmp_path / "0.tar", 2)
     digest = put(store, (TEXT, [(path, 3, {0})]))
 

@@ -19,7 +19,7 @@ TINY = {
         "layers": 1,
     },
 }
-# the reader that open_clip_train puts in front of its training, then its main
+# the reader that open_clip_train puts before its training, then its main
 PROGRAM = """
 import json, sys
 import open_clip, open_clip_train.data as data, open_clip_train.main as stock
@@ -34,7 +34,7 @@ if __name__ == "__main__":
 
 @pytest.fixture
 def corpus(tmp_path, monkeypatch):
-    """Two text shards and one labelled shard; 3, 4 and 5 rows are kept."""
+    """Return the digest of two text shards and one labelled shard; 3, 4 and 5 rows are kept."""
     monkeypatch.setenv("CLIPAUDIT_STORE", str(tmp_path / "store"))
     labelled = []
     for row in range(8):

@@ -12,7 +12,7 @@ GROUP = Group(commands=[verify])
 
 @pytest.fixture
 def folder(tmp_path):
-    """A results folder of one pointer, which no record explains."""
+    """Return a results folder of one pointer, which no record explains."""
     pointer = Store(tmp_path / "store").put_bytes(b"content", schema="x")
     replace_text(tmp_path / "results/here.json", pointer.to_json())
     return tmp_path
@@ -28,7 +28,7 @@ def remove_object(folder):
         path.unlink()
 
 
-def test_what_is_only_unverifiable_is_a_warning(folder):
+def test_a_place_that_is_only_unverifiable_is_a_warning(folder):
     done = run(folder)
 
     assert done.exit_code == 0
@@ -38,14 +38,14 @@ def test_what_is_only_unverifiable_is_a_warning(folder):
     assert "hashed 7 bytes in " in done.stderr
 
 
-def test_strict_makes_it_an_error(folder):
+def test_strict_turns_the_warning_into_an_error(folder):
     done = run(folder, "--strict")
 
     assert done.exit_code == 1
     assert "1 places are unverifiable. Follow the lines above." in done.stderr
 
 
-def test_what_cannot_be_trusted_is_an_error_with_a_remedy(folder):
+def test_a_missing_object_is_an_error_with_a_remedy(folder):
     remove_object(folder)
 
     done = run(folder)
@@ -56,7 +56,7 @@ def test_what_cannot_be_trusted_is_an_error_with_a_remedy(folder):
     assert "Error: 1 places cannot be trusted. Follow the lines above." in done.stderr
 
 
-def test_faults_as_json(folder):
+def test_faults_are_available_as_json(folder):
     remove_object(folder)
 
     report = json.loads(run(folder, "--format", "json").stdout)
@@ -82,7 +82,7 @@ def test_many_unverifiable_places_are_counted_not_listed(folder):
     assert "... and 11 more unverifiable: --format json" in run(folder).stdout
 
 
-def test_repair_away_from_the_run_touches_nothing(folder, monkeypatch):
+def test_repair_outside_the_run_changes_nothing(folder, monkeypatch):
     remove_object(folder)
     monkeypatch.chdir(folder)
 

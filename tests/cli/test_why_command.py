@@ -15,7 +15,7 @@ group = Group(commands=[why])
 
 @pytest.fixture
 def run(tmp_path, monkeypatch):
-    """Two corpora, a shard and a file of two scores each; `means` is made of both."""
+    """Return two corpora with a shard and a file of two scores each; `means` is made from both."""
     run = HandmadeRun(tmp_path, monkeypatch)
     files = []
     for corpus, score in (("a", 0.25), ("b\x1b[31m", 0.75)):
@@ -42,14 +42,14 @@ def test_the_answer_goes_from_the_cell_to_the_shard(run):
     assert "  | tars: 1 of 1 files\n    data/a.tar" in answer.stdout
 
 
-def test_rows_of_the_inputs_are_shown_as_many_as_asked_for(run):
+def test_as_many_input_rows_are_shown_as_requested(run):
     answer = ask(run, "means", "--where", "corpus = 'a'", "--rows", 1)
 
     assert answer.stdout.count("    corpus=a  score=0.25\n") == 1
     assert "    ... and 1 more\n" in answer.stdout
 
 
-def test_without_flags_neither_sql_nor_settings_are_shown(run):
+def test_neither_sql_nor_settings_are_shown_by_default(run):
     answer = ask(run, "means", "--where", "corpus = 'a'")
 
     assert "select corpus" not in answer.stdout
@@ -58,7 +58,7 @@ def test_without_flags_neither_sql_nor_settings_are_shown(run):
     assert "select corpus" in ask(run, "means", "--sql").stdout
 
 
-def test_a_printed_cell_may_be_asked_for_by_its_names(run):
+def test_a_printed_cell_can_be_chosen_by_its_names(run):
     rows = [
         {"position": 0, "measure_title": "CoTR, %", "corpus": "a", "value": 0.5, "measure": "r"},
         {"position": 1, "measure_title": "Images", "corpus": "a", "value": 7.0, "measure": "i"},
@@ -102,7 +102,7 @@ def test_mermaid_is_a_flow_chart(run):
     assert answer.stdout.startswith('flowchart LR\n  a0["report_table<br/>')
 
 
-def test_nothing_of_the_data_steers_the_terminal(run):
+def test_data_cannot_inject_terminal_escapes(run):
     for form in ("text", "json", "mermaid"):
         answer = ask(run, "means", "--rows", 2, "--format", form, "--all", "--code")
 
@@ -110,7 +110,7 @@ def test_nothing_of_the_data_steers_the_terminal(run):
         assert "\x1b" not in answer.stdout
 
 
-def test_a_copy_without_objects_gives_the_tree_alone(run):
+def test_a_copy_without_objects_gives_only_the_tree(run):
     shutil.rmtree(run.store.root / "objects")
 
     answer = ask(run, "means", "--where", "corpus = 'a'", "--all")
@@ -129,7 +129,7 @@ def test_a_copy_without_objects_gives_the_tree_alone(run):
         (["means", "--where", "corpus = 'c'"], "No corpus is 'c'. Known names: a, b\\x1b[31m."),
     ],
 )
-def test_what_is_not_there_is_answered_with_what_is(run, arguments, message):
+def test_an_unknown_name_is_answered_with_existing_ones(run, arguments, message):
     answer = ask(run, *arguments)
 
     assert (answer.exit_code, answer.stdout) == (1, "")

@@ -15,7 +15,7 @@ def parsed(attack, **changes):
     return parse_settings(settings)
 
 
-def test_test_sets_that_bear_names_come_after_those_that_are_printed_on():
+def test_test_sets_with_printed_names_come_after_those_to_be_printed_on():
     run = parsed({"test_sets": ["val"], "stated": {}})
 
     assert run.section(Parrot).attack.all_test_sets == ["val"]
@@ -34,7 +34,7 @@ def test_test_sets_that_bear_names_come_after_those_that_are_printed_on():
         ({"test_sets": ["val"], "encoders": ["brief.random-9"]}, r"attack\.encoders.*random-8"),
     ],
 )
-def test_an_attack_that_cannot_be_is_refused(attack, message):
+def test_an_impossible_attack_is_refused(attack, message):
     with pytest.raises(ConfigError, match=f"(?s){message}"):
         parsed(attack)
 

@@ -17,7 +17,7 @@ def settings(*, shards="data/blurred/plain/{00000..00002}.tar", **blurred):
     }
 
 
-def test_a_blurred_corpus_has_a_shard_for_each_of_its_source():
+def test_a_blurred_corpus_has_a_shard_for_each_source_shard():
     run = parse_settings(settings())
 
     assert run.shards("plain")[2] == "data/blurred/plain/00002.tar"
@@ -35,7 +35,7 @@ def test_a_blurred_corpus_has_a_shard_for_each_of_its_source():
         ["data/blurred/plain/00000.tar", "data/blurred/plain/{00002..00001}.tar"],
     ],
 )
-def test_other_shards_are_refused_with_the_right_ones(shards):
+def test_other_shards_are_refused(shards):
     with pytest.raises(ConfigError) as refused:
         parse_settings(settings(shards=shards))
     assert "corpora.plain.shards: " in str(refused.value)
@@ -72,7 +72,7 @@ def test_a_blurred_corpus_cannot_be_a_split():
         parse_settings(content)
 
 
-def test_no_world_is_called_blurred():
+def test_no_world_can_be_named_blurred():
     content = settings()
     content["worlds"] = {"blurred": {"kind": "digits"}}
 

@@ -25,7 +25,7 @@ def settings():
 
 @pytest.fixture
 def calibrating(monkeypatch):
-    """A function: let an audit declare that it calibrates some encoders."""
+    """Return a function that lets an audit declare that it calibrates some encoders."""
 
     def declare(*encoders):
         every = [replace(each, calibrated_encoders=lambda _: encoders) for each in audits()]
@@ -41,7 +41,7 @@ def test_no_audit_calibrates_the_encoder(settings):
         parse_settings(settings)
 
 
-def test_the_encoders_that_are_calibrated_are_named(settings, calibrating):
+def test_the_calibrated_encoders_are_named(settings, calibrating):
     calibrating("l14", "b32")
 
     with pytest.raises(
@@ -50,7 +50,7 @@ def test_the_encoders_that_are_calibrated_are_named(settings, calibrating):
         parse_settings(settings)
 
 
-def test_table_2_and_galleries_read_what_was_chosen(settings, calibrating):
+def test_table_2_and_galleries_read_the_calibrated_threshold(settings, calibrating):
     calibrating("b16-plus")
     run = parse_settings(settings)
 
@@ -64,7 +64,7 @@ def test_table_2_and_galleries_read_what_was_chosen(settings, calibrating):
     assert {each.options.near_duplicate_distance for each in galleries} == {None}
 
 
-def test_a_distance_that_is_given_needs_no_calibration(settings):
+def test_an_explicit_distance_needs_no_calibration(settings):
     settings["similarity"]["near_duplicate_distance"] = 0.001
     run = parse_settings(settings)
 
@@ -76,7 +76,7 @@ def test_a_distance_that_is_given_needs_no_calibration(settings):
     assert not any("calibrated" in each.inputs for each in similarity_galleries(run).values())
 
 
-def test_another_word_is_refused_with_what_was_given(settings):
+def test_another_word_is_refused_with_the_given_value(settings):
     settings["similarity"]["near_duplicate_distance"] = "guess"
 
     with pytest.raises(ConfigError, match=r"near_duplicate_distance.*given: 'guess'"):

@@ -23,7 +23,7 @@ def settings():
     return kept | {"parrot": {"corpora": ["posters"]}}
 
 
-def test_what_needs_no_encoder_is_reported_and_the_rest_said_to_be_left_out(settings):
+def test_results_without_an_encoder_are_reported_and_the_others_listed_as_left_out(settings):
     run = parse_settings(settings)
 
     assert set(profile_tables(run)) == {"parrot_table1", "parrot_truth"}
@@ -37,21 +37,21 @@ def test_what_needs_no_encoder_is_reported_and_the_rest_said_to_be_left_out(sett
 @pytest.mark.parametrize(
     ("name", "value"), [("test_sets", ["val"]), ("retrieval", ["album"]), ("encoders", ["own"])]
 )
-def test_what_needs_an_encoder_is_refused_without_one(settings, name, value):
+def test_settings_that_need_an_encoder_are_refused_without_one(settings, name, value):
     settings["parrot"][name] = value
 
     with pytest.raises(ConfigError, match=f"encoder: {name} needs the scores of an encoder"):
         parse_settings(settings)
 
 
-def test_a_file_of_checked_pictures_that_is_not_there_is_named(settings, tmp_path):
+def test_a_missing_file_of_checked_images_is_named(settings, tmp_path):
     settings["parrot"]["checked"] = {"posters": "seen.csv"}
 
     with pytest.raises(ConfigError, match=r"parrot\.checked\.posters: seen\.csv"):
         check_files(parse_settings(settings), root=tmp_path)
 
 
-def test_pictures_are_checked_of_a_corpus_that_is_read_for_text(settings):
+def test_images_are_checked_only_for_a_corpus_that_is_read_for_text(settings):
     settings["parrot"]["checked"] = {"poster": "seen.csv"}
 
     with pytest.raises(ConfigError, match=r"parrot\.checked.*poster.*posters"):

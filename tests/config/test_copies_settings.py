@@ -13,7 +13,7 @@ def parsed(**copies):
     return parse_settings({**LEAST, "copies": {**LEAST["copies"], **copies}})
 
 
-def test_a_train_set_and_a_test_set_are_all_that_is_asked_for():
+def test_a_train_set_and_a_test_set_are_enough():
     manifests = parse_settings(LEAST).manifests()
 
     assert manifests["web-without-copies"] == {"web": "without-copies"}

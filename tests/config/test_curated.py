@@ -1,4 +1,4 @@
-"""The sets and models that the parrot audit's settings stand for."""
+"""The sets and models that the parrot audit's settings define."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ def micro():
     return read_settings(ROOT / "config/micro_parrot.yaml")
 
 
-def test_the_papers_sets_are_those_of_the_defaults(micro):
+def test_the_defaults_give_the_papers_sets(micro):
     micro["parrot"]["curations"] = {"corpus": "posters", "recipes": ["brief"]}
     micro["parrot"] |= {"evidence": None, "deduplication": None}
 
@@ -52,7 +52,7 @@ def test_the_papers_sets_are_those_of_the_defaults(micro):
     assert names[18] == "random-12000000"
 
 
-def test_sets_with_an_rsa_of_0_are_there_with_textless_samples_where_asked_for(micro):
+def test_sets_with_an_rsa_of_0_or_textless_samples_exist_on_request(micro):
     micro["parrot"]["curations"] |= {"rsa": [0.0, 0.1], "textless_rsa": True}
     audit = parse_settings(micro).parrot
 
@@ -76,7 +76,7 @@ def test_filters_have_sets_of_every_size_before_the_debiased_subset(micro):
     ]
 
 
-def test_every_set_is_a_curation_that_can_be_made(micro):
+def test_every_set_is_a_valid_curation(micro):
     audit = parse_settings(micro).parrot
 
     made = {name: Curation(**curation_settings(audit, name)) for name in curated_manifests(audit)}
@@ -87,7 +87,7 @@ def test_every_set_is_a_curation_that_can_be_made(micro):
     assert {each.seed for each in made.values()} == {0}
 
 
-def test_the_debiased_subset_asks_for_aesthetics_where_samples_state_them(micro):
+def test_the_debiased_subset_requires_aesthetics_if_samples_state_them(micro):
     micro["parrot"]["curations"]["debiased"] = {"score": 0.3, "aesthetics_field": "aesthetic"}
 
     audit = parse_settings(micro).parrot
@@ -113,7 +113,7 @@ def test_models_are_those_of_the_grid_and_of_the_evidence(micro):
     assert run.encoders["brief.random-8"].model == "brief/random-8"
 
 
-def test_sets_of_a_size_can_have_recipes_of_their_own(micro):
+def test_sets_of_one_size_can_have_their_own_recipes(micro):
     micro["parrot"]["curations"] |= {"recipes_of_size": {10: ["brief-1"]}, "grid": None}
     micro["parrot"]["evidence"] = None
 
@@ -142,14 +142,14 @@ def test_sets_of_a_size_can_have_recipes_of_their_own(micro):
         ({"recipes_of_size": {10: ["brief-1"]}}, r"grid.*brief/with-text-10"),
     ],
 )
-def test_recipes_and_filters_that_cannot_be_are_refused(micro, asked, message):
+def test_impossible_recipes_and_filters_are_refused(micro, asked, message):
     micro["parrot"]["curations"] |= asked
 
     with pytest.raises(ConfigError, match=message):
         parse_settings(micro)
 
 
-def test_sets_that_parrot_have_controls_if_requested(micro):
+def test_sets_with_parroting_captions_have_controls_on_request(micro):
     micro["parrot"]["curations"]["controls"] = ["erased", "swapped"]
     run = parse_settings(micro)
 
@@ -164,7 +164,7 @@ def test_sets_that_parrot_have_controls_if_requested(micro):
     assert run.manifests()["cotr-0.2-8.swapped"] == {"posters": "cotr-0.2-8"}
 
 
-def test_a_grid_that_names_a_model_has_its_controls(micro):
+def test_a_model_in_the_grid_has_its_controls(micro):
     micro["parrot"]["curations"]["controls"] = ["swapped"]
     run = parse_settings(micro)
 
@@ -191,9 +191,7 @@ def test_a_control_can_be_an_arm_of_the_evidence(micro):
         ("auto", 102, [8, 101_000], ["random-8", "with-text-101000"]),
     ],
 )
-def test_sets_are_repacked_that_are_under_a_tenth_of_a_large_corpus(
-    micro, repack, shards, sizes, expected
-):
+def test_sets_under_a_tenth_of_a_large_corpus_are_repacked(micro, repack, shards, sizes, expected):
     grid = [f"brief/random-{sizes[0]}", f"brief/with-text-{sizes[-1]}", "brief/debiased"]
     micro["parrot"]["curations"] |= {"repack": repack, "sizes": sizes, "grid": grid}
 
@@ -252,7 +250,7 @@ def test_curations_that_do_not_fit_are_refused(micro, change, message):
         parse_settings(micro)
 
 
-def test_two_audits_deduplicate_a_corpus_in_one_way(micro):
+def test_two_audits_must_deduplicate_a_corpus_the_same_way(micro):
     micro["similarity"] = {
         "encoder": "own",
         "recipe": "brief",
@@ -266,7 +264,7 @@ def test_two_audits_deduplicate_a_corpus_in_one_way(micro):
         parse_settings(micro)
 
 
-def test_given_spans_are_by_corpus_and_of_every_corpus(micro):
+def test_given_spans_are_named_by_corpus_and_cover_every_corpus(micro):
     files = {"files": "spans-{0..3}.jsonl"}
     micro["parrot"]["spotting"] = {"spotter": "given", "given": {"posters": files}}
     with pytest.raises(ConfigError, match="no files for notices; give files of one spotter"):
@@ -297,7 +295,7 @@ def test_given_spans_that_do_not_fit_are_refused(micro, spotting, message):
         parse_settings(micro)
 
 
-def test_files_that_are_given_and_lacking_are_named(micro, tmp_path):
+def test_missing_files_of_given_spans_are_named(micro, tmp_path):
     files = {"files": "spans-{0..1}.jsonl"}
     micro["parrot"]["spotting"] = {
         "spotter": "given",

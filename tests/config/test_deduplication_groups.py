@@ -1,13 +1,13 @@
 from clipaudit.config.deduplication import Deduplication
 
 
-def test_named_clusters_are_cut_into_groups_of_a_number():
+def test_a_given_number_of_clusters_is_divided_into_groups():
     settings = Deduplication(threshold=0.5, clusters=5, clusters_per_group=2)
 
     assert len(settings.groups(9)) == 3
 
 
-def test_groups_follow_the_parts_where_clusters_follow_the_data():
+def test_groups_follow_the_parts_if_clusters_follow_the_data():
     settings = Deduplication(threshold=0.5)
 
     assert len(settings.groups(3)) == 3

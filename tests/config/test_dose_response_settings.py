@@ -1,4 +1,4 @@
-"""The dose response of the similarity audit: its prunings, its models, what is refused."""
+"""The dose response of the similarity audit: its prunings, its models, and refused settings."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ BOTH = "laion-deduplicated-and-imagenet-train"
 
 @pytest.fixture
 def run():
-    """A function: the settings at the paper's scale with a dose response, some of it replaced."""
+    """Return a function: the settings at the paper's scale with a dose response and changes."""
 
     def build(dose=DOSE, **changes):
         settings = read_settings(ROOT / "config/laion400m.yaml")
@@ -28,7 +28,7 @@ def run():
     return build
 
 
-def test_each_margin_has_a_pruning_and_a_random_one_as_large(run):
+def test_each_margin_has_a_pruning_and_a_random_one_of_the_same_size(run):
     made = prunings(run().section(Similarity), "laion")
 
     margins = {name: margin for name, (_, margin) in made.shifted.items()}
@@ -40,13 +40,13 @@ def test_each_margin_has_a_pruning_and_a_random_one_as_large(run):
     assert likes == {*margins, "deduplicated.sketch-pruned"}
 
 
-def test_margins_are_exact_in_binary_so_that_adding_one_does_not_round(run):
+def test_margins_are_exact_in_binary_so_that_addition_does_not_round(run):
     dose = run().section(Similarity).dose_response
 
     assert all((margin * 2**40).is_integer() for margin in dose.margins)
 
 
-def test_the_figure_has_both_arms_on_every_test_set_the_pruned_one_first(run):
+def test_the_figure_has_both_arms_on_every_test_set_with_the_pruned_one_first(run):
     figure = similarity_figures(run())["similarity_dose_response"]
 
     points = figure.table.relations["points"]
@@ -60,7 +60,7 @@ def test_the_figure_has_both_arms_on_every_test_set_the_pruned_one_first(run):
     assert "margins of +0.005, 0 and -0.02 added" in figure.caption
 
 
-def test_its_models_are_trained_whatever_the_grid(run):
+def test_models_of_the_dose_response_are_trained_whatever_the_grid(run):
     asked = run()
     audit = asked.section(Similarity)
 
@@ -69,7 +69,7 @@ def test_its_models_are_trained_whatever_the_grid(run):
     assert len(shown) == 7  # three margins with their random sets, and the unpruned one
 
 
-def test_without_a_dose_response_nothing_of_it_is_there(run):
+def test_settings_without_a_dose_response_have_none_of_its_results(run):
     asked = run(None)
 
     assert "similarity_dose_response" not in similarity_figures(asked)
@@ -87,6 +87,6 @@ def test_without_a_dose_response_nothing_of_it_is_there(run):
         (DOSE, {"recipe": None}, "dose_response: needs `recipe`: nothing is trained without one"),
     ],
 )
-def test_what_cannot_be_a_dose_response_is_refused(run, dose, changes, message):
+def test_an_impossible_dose_response_is_refused(run, dose, changes, message):
     with pytest.raises(ConfigError, match=message):
         run(dose, **changes)

@@ -28,7 +28,7 @@ def settings(others=(), **changes):
     }
 
 
-def test_given_embeddings_are_known_by_encoder_and_corpus():
+def test_given_embeddings_are_found_by_encoder_and_corpus():
     given = parse_settings(settings()).given_embeddings()["b32", "web"]
 
     assert given.array_files == ["emb/0.npy", "emb/1.npy"]
@@ -55,7 +55,7 @@ def test_embeddings_that_do_not_fit_are_refused(changes, message):
     assert message in str(refused.value)
 
 
-def test_files_that_are_not_there_are_named(tmp_path):
+def test_missing_files_are_named(tmp_path):
     (tmp_path / "web.tar").touch()
 
     with pytest.raises(ConfigError, match=r"4 files that .*:\n  embeddings\.given: emb/0\.npy"):

@@ -33,7 +33,7 @@ similarity:
 
 
 def parsed(*place, value=None):
-    """The settings, with the value at a place, or nothing there if it is None."""
+    """Return the settings with the value at a place, or without that place if it is None."""
     settings = inner = yaml.safe_load(SETTINGS)
     for name in place[:-1]:
         inner = inner.setdefault(name, {})
@@ -43,7 +43,7 @@ def parsed(*place, value=None):
     return parse_settings(settings)
 
 
-def test_shards_are_the_files_that_list_samples():
+def test_shards_of_a_listed_corpus_are_its_metadata_files():
     run = parsed()
 
     assert run.shards("web") == run.shards("half") == ["meta/0.parquet", "meta/1.parquet"]
@@ -72,14 +72,14 @@ def test_shards_are_the_files_that_list_samples():
         (["embeddings", "web-b32", "corpus"], "own", "join_on: row is for a corpus whose `metada"),
     ],
 )  # fmt: skip
-def test_what_needs_pictures_is_refused_by_name(place, value, message):
+def test_settings_that_need_images_are_refused_by_name(place, value, message):
     with pytest.raises(ConfigError) as refused:
         parsed(*place, value=value)
 
     assert message in str(refused.value)
 
 
-def test_a_corpus_of_the_parrot_audit_needs_pictures():
+def test_a_corpus_of_the_parrot_audit_needs_images():
     settings = yaml.safe_load(SETTINGS)
     settings["corpora"]["web"]["captions"] = "text"
     settings["corpora"]["web"]["metadata"]["caption"] = "caption"
@@ -89,14 +89,14 @@ def test_a_corpus_of_the_parrot_audit_needs_pictures():
         parse_settings(settings)
 
 
-def test_what_is_left_out_is_said_by_the_corpora_that_lack_pictures():
+def test_left_out_results_name_the_corpora_without_images():
     assert left_out(parsed()) == [
         "The web has no images: no model is trained on it, so none is in this grid.",
         "seen has no images: no model is evaluated on it.",
     ]
 
 
-def test_embeddings_of_corpora_without_images_are_said_to_be_unchecked():
+def test_embeddings_of_corpora_without_images_are_reported_as_unchecked():
     assert unchecked(parsed()) == [
         "The check that b32 computed the embeddings of The web, which has no images.",
         "The check that b32 computed the embeddings of seen, which has no images.",
@@ -111,12 +111,12 @@ def test_evidence_is_left_out_with_the_models_that_it_compares():
     assert left_out(run)[-1] == "So the evidence over several seeds is left out."
 
 
-def test_pictures_of_a_split_are_those_of_its_corpus():
+def test_a_split_has_the_images_of_its_corpus():
     with pytest.raises(ConfigError, match=r"half has no images: it is listed by corpora\.web\."):
         require_pictures(parsed(), ["own", "half"])
 
 
-def test_files_of_metadata_that_are_not_there_are_named(tmp_path):
+def test_missing_metadata_files_are_named(tmp_path):
     with pytest.raises(ConfigError, match=r"corpora\.web\.metadata: meta/0\.parquet"):
         check_files(parsed(), root=tmp_path)
 

@@ -22,12 +22,12 @@ def test_every_shipped_config_is_valid(path):
     assert parse_settings(read_settings(path)).corpora
 
 
-def test_the_committed_schema_is_the_models():
+def test_the_committed_schema_matches_the_models():
     """`make schema` writes it."""
     assert (ROOT / "config/schema.json").read_text() == json_schema()
 
 
-def test_every_setting_says_what_it_is():
+def test_every_setting_has_a_description():
     schema = json.loads(json_schema())
     silent = [
         f"{model}.{name}"
@@ -49,7 +49,7 @@ def test_every_setting_says_what_it_is():
         (["label_sets", "symbols"], "zzz", "symbols.zzz is not a setting. Known names: "),
     ],
 )  # fmt: skip
-def test_a_misspelt_key_is_refused_with_a_guess(settings, place, key, message):
+def test_a_misspelt_key_is_refused_with_a_suggestion(settings, place, key, message):
     section = settings
     for name in place:
         section = section[name]
@@ -99,7 +99,7 @@ def test_a_wrong_value_is_one_clear_error(settings, place, value, message):
     assert message in str(refused.value)
 
 
-def test_a_key_that_stands_twice_is_refused(tmp_path):
+def test_a_duplicate_key_is_refused(tmp_path):
     path = tmp_path / "run.yaml"
     path.write_text("corpora:\n  large: {shards: a.tar}\n  large: {shards: b.tar}\n")
 
@@ -116,7 +116,7 @@ def test_a_file_that_is_not_settings_is_refused(tmp_path, text):
         read_settings(path)
 
 
-def test_files_that_do_not_exist_are_listed_before_anything_runs(tmp_path, settings):
+def test_missing_files_are_listed_before_anything_runs(tmp_path, settings):
     put(settings, "gone/{0..12}.tar", "corpora", "large", "shards")
     put(settings, None, "corpora", "large", "world")
     put(settings, "classes.txt", "label_sets", "symbols", "classes")
@@ -129,11 +129,11 @@ def test_files_that_do_not_exist_are_listed_before_anything_runs(tmp_path, setti
     assert "and 4 more" in message
 
 
-def test_what_a_world_makes_need_not_exist(tmp_path, settings):
+def test_files_that_a_world_generates_need_not_exist(tmp_path, settings):
     check_files(parse_settings(settings), root=tmp_path)
 
 
-def test_a_label_map_that_is_not_there_is_a_missing_file(settings, tmp_path):
+def test_a_missing_label_map_is_a_missing_file(settings, tmp_path):
     settings["label_sets"]["own"] = {"classes": "own.txt"}
     settings["corpora"]["a"] |= {"labels": "own"}
     settings["corpora"]["a"]["label_map"] = {"to": "symbols", "classes": "map.txt"}

@@ -1,4 +1,4 @@
-"""The sets, points and models that the memorization audit's settings stand for."""
+"""The sets, points and models that the memorization audit's settings define."""
 
 from pathlib import Path
 
@@ -46,7 +46,7 @@ def test_the_papers_sources_are_all_blurred(dejavu):
         assert run.corpora[name].blurred.of == f"{name}-with-faces"
 
 
-def test_every_value_but_the_recipes_own_is_a_point(dejavu):
+def test_every_value_except_the_recipes_own_is_a_point(dejavu):
     assert point_names(parse_settings(dejavu)) == [
         "default",
         "size-1000000",
@@ -69,7 +69,7 @@ def test_a_grid_thins_the_points_but_never_the_default(dejavu):
     assert point_names(parse_settings(dejavu), asked=True) == ["default", "weight-decay-0.3"]
 
 
-def test_a_point_differs_from_the_recipe_in_its_own_setting_alone(dejavu):
+def test_a_point_differs_from_the_recipe_only_in_its_own_setting(dejavu):
     recipes = parse_settings(dejavu).recipes
 
     own, varied = (recipes[name].model_dump() for name in ("dejavu", "dejavu.temperature-25"))
@@ -77,7 +77,7 @@ def test_a_point_differs_from_the_recipe_in_its_own_setting_alone(dejavu):
     assert changed == {"max_logit_scale": 25}
 
 
-def test_a_fixed_logit_scale_is_a_point_if_requested(dejavu):
+def test_a_fixed_logit_scale_is_a_point_on_request(dejavu):
     dejavu["memorization"]["mitigations"]["logit_scale"] = [100]
     recipe = parse_settings(dejavu).recipes["dejavu.logit-scale-100"]
 
@@ -98,7 +98,7 @@ def test_a_recipe_that_fixes_the_logit_scale_has_no_temperatures(dejavu):
         ("learned", {"logit_scale": [25], "temperature": [25]}, [*FAMILIES[:2]]),
     ],
 )
-def test_figures_have_a_panel_for_each_reading_of_the_temperature(
+def test_figures_have_a_panel_for_each_interpretation_of_the_temperature(
     dejavu, scale, mitigations, titles
 ):
     dejavu["recipes"]["dejavu"]["logit_scale"] = scale
@@ -111,14 +111,14 @@ def test_figures_have_a_panel_for_each_reading_of_the_temperature(
         assert [title for title in FAMILIES[:2] if title in found] == titles
 
 
-def test_masking_comes_with_random_captions_where_there_are_several(dejavu):
+def test_masking_comes_with_random_captions_if_there_are_several(dejavu):
     recipes = parse_settings(dejavu).recipes
 
     assert recipes["dejavu"].caption_choice == "first"
     assert recipes["dejavu.token-masking-0.3"].caption_choice == "random"
 
 
-def test_an_early_checkpoint_is_an_encoder_of_the_same_training(dejavu):
+def test_an_early_checkpoint_is_an_encoder_of_the_same_training_run(dejavu):
     encoders = parse_settings(dejavu).encoders
 
     early, late = encoders["dejavu.set-a.epoch-20"], encoders["dejavu.set-a"]
@@ -126,13 +126,13 @@ def test_an_early_checkpoint_is_an_encoder_of_the_same_training(dejavu):
     assert (late.model, late.epoch) == ("dejavu/set-a", None)
 
 
-def test_only_the_source_with_sizes_is_larger_or_smaller(dejavu):
+def test_only_the_source_with_sizes_varies_in_size(dejavu):
     manifests = parse_settings(dejavu).manifests()
 
     assert manifests["set-b-1000000"] == {"filtered-laion": "set-b-1000000", "coco": "set-b"}
 
 
-def test_the_largest_size_is_drawn_and_the_others_are_its_first(dejavu):
+def test_the_largest_size_is_drawn_and_smaller_ones_are_its_first_samples(dejavu):
     audit = parse_settings(dejavu).memorization
 
     assert audit.sources["filtered-laion"].drawn()["a"] == 50_000_000
@@ -148,7 +148,7 @@ def test_a_public_corpus_has_no_records(dejavu):
     assert derived == ["imagenet-train.drawn", "imagenet-train.public"]
 
 
-def test_the_shutterstock_settings_are_the_papers():
+def test_the_shutterstock_settings_match_the_paper():
     run = parse_settings(read("shutterstock"))
     audit = run.memorization
 
@@ -189,7 +189,7 @@ def test_the_former_name_of_the_shorter_side_is_refused_with_the_new_one(dejavu)
         parse_settings(dejavu)
 
 
-def test_given_objects_are_by_source_and_of_every_source(dejavu):
+def test_given_objects_are_named_by_source_and_cover_every_source(dejavu):
     files = {"files": "data/detic-{0..3}.parquet"}
     objects = {"annotator": "given", "given": {"coco": files}}
     dejavu["memorization"]["objects"] = objects
@@ -238,7 +238,7 @@ def test_a_checkpoint_after_the_end_is_refused(dejavu):
         parse_settings(dejavu)
 
 
-def test_both_audits_deduplicate_a_corpus_alike():
+def test_both_audits_must_deduplicate_a_corpus_the_same_way():
     settings = read("laion400m")
     settings["memorization"] = {
         "sources": {"laion": {"train": 5, "public": 5, "duplicates": "semantic"}},
@@ -253,7 +253,7 @@ def test_both_audits_deduplicate_a_corpus_alike():
         parse_settings(settings)
 
 
-def test_every_point_of_the_grid_is_trained_with_every_seed(dejavu):
+def test_every_point_of_the_grid_is_trained_with_every_random_seed(dejavu):
     dejavu["memorization"] |= {"seeds": 2, "grid": ["epochs-20", "token-masking-0.3"]}
     run = parse_settings(dejavu)
 
@@ -266,7 +266,7 @@ def test_every_point_of_the_grid_is_trained_with_every_seed(dejavu):
     assert model == "dejavu.seed-1/set-b-cut-1"
 
 
-def test_every_seed_has_a_cut_of_its_own(dejavu):
+def test_every_random_seed_has_its_own_cut(dejavu):
     dejavu["memorization"] |= {"seeds": 3, "grid": []}
     run = parse_settings(dejavu)
 
@@ -297,19 +297,19 @@ def test_records_have_a_corpus_for_each_size_and_the_largest_has_the_plain_name(
     assert records_corpus(run.memorization, "coco", 1_000_000) == "coco.records"
 
 
-def test_mitigations_that_are_not_the_papers_are_points_on_request(dejavu):
+def test_mitigations_beyond_the_paper_are_points_on_request(dejavu):
     plain = point_names(parse_settings(dejavu))
     dejavu["memorization"]["mitigations"] |= {"captions": [1, 5], "text_noise": [0.0, 0.1]}
     run = parse_settings(dejavu)
 
-    # the recipe's own are the first caption and no noise
+    # the recipe's own values are the first caption and no noise
     assert point_names(run) == [*plain, "captions-5", "text-noise-0.1"]
     several = run.recipes["dejavu.captions-5"]
     assert (several.captions, several.caption_choice) == (5, "random")
     assert run.recipes["dejavu.text-noise-0.1"].text_noise == 0.1
 
 
-def test_a_recipe_without_them_has_the_digest_that_it_had_before_them(dejavu):
+def test_a_recipe_without_new_mitigations_keeps_its_digest(dejavu):
     recipe = parse_settings(dejavu).recipes["dejavu"].model_dump(mode="json")
 
     assert not {"captions", "text_noise"} & recipe.keys()
@@ -317,7 +317,7 @@ def test_a_recipe_without_them_has_the_digest_that_it_had_before_them(dejavu):
 
 @pytest.fixture
 def targets():
-    """Settings that name checkpoints and pairs, and no recipe."""
+    """Return settings that name checkpoints and pairs, but no recipe."""
     b32 = {"architecture": "b32", "precision": "amp_bf16"}
     return {
         "architectures": {"b32": {"open_clip": "ViT-B-32"}},
@@ -334,7 +334,7 @@ def targets():
     }
 
 
-def test_without_a_recipe_nothing_is_trained_and_pairs_alone_are_tested(targets):
+def test_only_pairs_are_tested_and_nothing_is_trained_without_a_recipe(targets):
     run = parse_settings(targets)
 
     assert run.recipes == {}
@@ -345,7 +345,7 @@ def test_without_a_recipe_nothing_is_trained_and_pairs_alone_are_tested(targets)
     assert (memorization_figures(run), memorization_galleries(run)) == ({}, {})
 
 
-def test_a_public_set_brings_the_one_model_test(targets):
+def test_a_public_set_adds_the_one_model_test(targets):
     targets["memorization"]["sources"]["pairs"]["public"] = 5_000
     run = parse_settings(targets)
 
@@ -353,7 +353,7 @@ def test_a_public_set_brings_the_one_model_test(targets):
     assert [sentence.partition(" (")[0] for sentence in left_out(run)] == ["No recipe is named"]
 
 
-def test_without_a_recipe_no_b_is_drawn(targets):
+def test_no_set_b_is_drawn_without_a_recipe(targets):
     targets["memorization"]["sources"]["pairs"] = {"train": 0.5, "holdout": 0.5}
     audit = parse_settings(targets).memorization
 

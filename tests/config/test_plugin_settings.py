@@ -11,7 +11,7 @@ from clipaudit.errors import ConfigError
 
 @pytest.fixture
 def micro(tmp_path, monkeypatch):
-    """A function: the micro world's settings with an encoder that is a plug-in."""
+    """Return a function: the micro world's settings with a plug-in as an encoder."""
     monkeypatch.syspath_prepend(tmp_path)
     install(tmp_path)
 
@@ -24,13 +24,13 @@ def micro(tmp_path, monkeypatch):
     return settings
 
 
-def test_an_encoder_may_be_a_plugin(micro):
+def test_an_encoder_can_be_a_plugin(micro):
     run = parse_settings(micro(plugin="colours", options={"bins": 3}))
 
     assert run.encoders["colours"].options == {"bins": 3}
 
 
-def test_an_unknown_name_lists_what_there_is_and_how_to_install(micro):
+def test_an_unknown_plugin_is_answered_with_the_choices_and_how_to_install(micro):
     with pytest.raises(ConfigError, match=r"encoders\.colours\.plugin: 'clours' .*colours.* pip"):
         parse_settings(micro(plugin="clours"))
 
@@ -65,7 +65,7 @@ def test_options_belong_to_a_plugin(micro):
         ("micro_memorization", "memorization", "objects", "annotator"),
     ],
 )
-def test_an_unknown_spotter_or_annotator_lists_what_there_is(
+def test_an_unknown_spotter_or_annotator_is_answered_with_the_choices(
     micro, monkeypatch, file, audit, section, key
 ):
     monkeypatch.chdir(Path(__file__).parents[2])

@@ -15,7 +15,7 @@ def settings():
     return read_settings(ROOT / "config/laion400m.yaml")
 
 
-def test_a_gap_pruned_manifest_takes_the_small_set_whole(settings):
+def test_a_gap_pruned_manifest_includes_the_whole_small_set(settings):
     manifests = parse_settings(settings).manifests()
 
     added = {"laion": "deduplicated.sketch-pruned", "imagenet-train": "all"}
@@ -25,7 +25,7 @@ def test_a_gap_pruned_manifest_takes_the_small_set_whole(settings):
     }
 
 
-def test_without_deduplication_prunings_start_from_the_whole_set(settings):
+def test_prunings_start_from_the_whole_set_without_deduplication(settings):
     settings["similarity"] |= {"deduplication": None, "core_set": None}
 
     manifests = parse_settings(settings).manifests()
@@ -45,7 +45,7 @@ def test_every_manifest_is_made_by_exactly_one_kind_of_rule(settings):
             assert sum(ways) == 1, pruning
 
 
-def test_the_core_set_looks_at_all_test_sets_at_once(settings):
+def test_the_core_set_considers_all_test_sets_together(settings):
     run = parse_settings(settings)
 
     cut = prunings(run.section(Similarity), "laion").cuts["deduplicated.all-far-core"]
@@ -143,7 +143,7 @@ def test_settings_that_extend_themselves_are_refused(tmp_path):
         read_settings(path)
 
 
-def test_prunings_start_from_a_manifest_that_another_audit_makes(settings):
+def test_prunings_can_start_from_a_manifest_of_another_audit(settings):
     settings["copies"] = {"train": "laion", "test_sets": ["val"]}
     settings["similarity"]["base"] = "without-copies"
 

@@ -1,4 +1,4 @@
-"""docs/settings.md: generated, whole, and with examples that are the files' own."""
+"""docs/settings.md: generated, complete, and with examples from the files."""
 
 import re
 from pathlib import Path
@@ -14,7 +14,7 @@ PAGE = (ROOT / "docs/settings.md").read_text()
 SCHEMA = whole_settings(()).model_json_schema()
 
 
-def test_the_page_is_that_of_the_models():
+def test_the_page_matches_the_models():
     assert settings_page() == PAGE, "run: python -m clipaudit.cli.pages"
 
 
@@ -30,7 +30,7 @@ def test_every_setting_has_a_row_with_its_meaning(model):
 
 
 @pytest.mark.parametrize("section", re.findall(r"^## (\w+)$", PAGE, re.MULTILINE))
-def test_an_example_is_text_of_its_file_and_stands_alone(section):
+def test_an_example_is_text_of_its_file_and_valid_alone(section):
     for file, text in example(section):
         lines = (ROOT / "config" / file).read_text().splitlines()
         assert all(line in lines for line in text.splitlines())
@@ -38,7 +38,7 @@ def test_an_example_is_text_of_its_file_and_stands_alone(section):
         assert f"From `config/{file}`:\n\n```yaml\n{text}```" in PAGE
 
 
-def test_an_example_of_named_entries_is_of_one_entry():
+def test_an_example_of_named_entries_shows_one_entry():
     ((_, text),) = example("corpora")
 
     assert len(yaml.safe_load(text)["corpora"]) == 1

@@ -1,4 +1,4 @@
-"""The similarity audit's trainings under several seeds, and its random arm."""
+"""The similarity audit's training runs under several seeds, and its random arm."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def parsed():
-    """A function: the settings at the paper's scale, with some of the audit's replaced."""
+    """Return a function: the settings at the paper's scale, with changes to the audit."""
 
     def build(**changes):
         settings = read_settings(ROOT / "config/laion400m.yaml")
@@ -23,7 +23,7 @@ def parsed():
     return build
 
 
-def test_no_seed_is_refused(parsed):
+def test_zero_seeds_are_refused(parsed):
     with pytest.raises(ConfigError, match=r"similarity\.seeds: .*greater than or equal to 1") as it:
         parsed(seeds=0)
 
@@ -31,7 +31,7 @@ def test_no_seed_is_refused(parsed):
 
 
 @pytest.mark.parametrize("name", ["seeds", "random_arm"])
-def test_without_a_recipe_nothing_can_be_trained_again(parsed, name):
+def test_nothing_can_be_trained_again_without_a_recipe(parsed, name):
     with pytest.raises(ConfigError, match=f"{name}: needs `recipe`"):
         parsed(**{name: 2 if name == "seeds" else True}, recipe=None)
 
@@ -58,7 +58,7 @@ def test_one_seed_derives_and_draws_nothing(parsed):
 
 
 @pytest.mark.parametrize("changes", [{"seeds": 2}, {"random_arm": True}])
-def test_each_gap_pruned_set_has_a_random_one_as_large(parsed, changes):
+def test_each_gap_pruned_set_has_a_random_one_of_the_same_size(parsed, changes):
     run = parsed(**changes)
 
     found = prunings(run.similarity, "laion")
@@ -69,7 +69,7 @@ def test_each_gap_pruned_set_has_a_random_one_as_large(parsed, changes):
     assert run.manifests()[both]["laion"] == "deduplicated.random-as-sketch"
 
 
-def test_several_seeds_can_do_without_a_random_arm(parsed):
+def test_several_seeds_work_without_a_random_arm(parsed):
     run = parsed(seeds=2, random_arm=False)
 
     assert not any("random-as" in name for name in run.manifests())

@@ -1,4 +1,4 @@
-"""Files that come with the workflow, seen from a folder that is no clone."""
+"""Files that come with the workflow, seen from a folder that is not a clone."""
 
 from pathlib import Path
 
@@ -14,19 +14,19 @@ def folder(tmp_path, monkeypatch):
     Path("my.yaml").write_text("extends: config/micro.yaml\nstore: mine\n")
 
 
-def test_settings_may_extend_an_example_that_the_folder_lacks():
+def test_settings_can_extend_an_example_that_the_folder_lacks():
     assert read_settings(Path("my.yaml"))["results"] == "results_micro"
     assert read_settings(Path("my.yaml"))["store"] == "mine"
 
 
-def test_a_file_of_the_folder_goes_before_an_example_of_its_name():
+def test_a_file_in_the_folder_overrides_an_example_with_its_name():
     Path("config").mkdir()
     Path("config/micro.yaml").write_text("results: mine\n")
 
     assert read_settings(Path("my.yaml"))["results"] == "mine"
 
 
-def test_a_path_that_nothing_has_stays_as_it_is():
+def test_a_path_that_exists_nowhere_stays_unchanged():
     assert shipped(Path("config/gone.yaml")) == Path("config/gone.yaml")
 
 

@@ -1,4 +1,4 @@
-"""The similarity audit of settings that name an encoder, a corpus and test sets, nothing else."""
+"""The similarity audit of settings that name only an encoder, a corpus and test sets."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ def settings():
     return kept | {"similarity": asked | {"galleries": {}}}
 
 
-def test_what_needs_neither_is_reported_and_the_rest_said_to_be_left_out(settings):
+def test_results_without_recipe_and_small_set_are_reported_and_others_left_out(settings):
     run = parse_settings(settings)
 
     assert set(similarity_tables(run)) == TOLD
@@ -35,7 +35,7 @@ def test_what_needs_neither_is_reported_and_the_rest_said_to_be_left_out(setting
     ]
 
 
-def test_a_small_set_brings_the_gaps_without_any_training(settings):
+def test_a_small_set_adds_the_gaps_without_any_training(settings):
     settings["similarity"]["small"] = "imagenet-train"
     run = parse_settings(settings)
 
@@ -44,7 +44,7 @@ def test_a_small_set_brings_the_gaps_without_any_training(settings):
     assert any(name.endswith("sketch-pruned") for name in run.manifests())
 
 
-def test_a_recipe_alone_trains_on_the_corpus_as_it_is(settings):
+def test_a_recipe_alone_trains_on_the_unchanged_corpus(settings):
     whole = read_settings(ROOT / "config/laion400m.yaml")
     settings["recipes"] = whole["recipes"]
     settings["similarity"]["recipe"] = whole["similarity"]["recipe"]
@@ -54,7 +54,7 @@ def test_a_recipe_alone_trains_on_the_corpus_as_it_is(settings):
     assert [row["manifest"] for row in tables["similarity_table4"].relations["rows"]] == ["laion"]
 
 
-def test_a_test_set_without_labels_is_searched_and_not_evaluated(settings):
+def test_a_test_set_without_labels_is_searched_but_not_evaluated(settings):
     whole = read_settings(ROOT / "config/laion400m.yaml")
     settings["recipes"] = whole["recipes"]
     settings["similarity"]["recipe"] = whole["similarity"]["recipe"]
@@ -77,7 +77,7 @@ def test_a_test_set_without_labels_is_searched_and_not_evaluated(settings):
         ("evidence", {"pruning": "val", "reference": "val"}),
     ],
 )
-def test_what_compares_with_the_small_set_is_refused_without_one(settings, name, value):
+def test_comparisons_with_the_small_set_are_refused_without_one(settings, name, value):
     settings["similarity"][name] = value
 
     with pytest.raises(ConfigError, match=f"{name}: needs `small`"):

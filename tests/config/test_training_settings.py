@@ -20,7 +20,7 @@ def test_epochs_of_a_checkpoint_count_from_one():
         Encoder(model="base/large", epoch=0)
 
 
-def test_captions_are_drawn_unless_the_first_is_asked_for():
+def test_captions_are_drawn_at_random_unless_the_first_is_requested():
     assert Recipe(architecture="tiny").caption_choice == "random"
     with pytest.raises(ValidationError, match="'random' or 'first'"):
         Recipe(architecture="tiny", caption_choice="last")

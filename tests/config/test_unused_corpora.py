@@ -28,7 +28,7 @@ def test_a_corpus_that_no_audit_names_is_unused():
     assert unused_corpora(run) == ["v3"]
 
 
-def test_without_an_audit_every_corpus_is_unused():
+def test_every_corpus_is_unused_without_an_audit():
     assert unused_corpora(parse_settings({"corpora": {"web": {"shards": "a.tar"}}})) == ["web"]
 
 

@@ -4,7 +4,7 @@ from shardzoo import tar_bytes
 
 @pytest.fixture
 def shard(tmp_path):
-    """Write members, or raw bytes, as a shard."""
+    """Return a function that writes members, or raw bytes, as a shard."""
 
     def write(content, name="00000.tar", **options):
         path = tmp_path / name

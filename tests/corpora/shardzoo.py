@@ -1,4 +1,4 @@
-"""Members, samples and tars for the tests of this folder, good and bad."""
+"""Good and bad members, samples and tars for the tests of this folder."""
 
 import io
 import json
@@ -8,14 +8,14 @@ from PIL import Image
 
 
 def encode(format="JPEG", size=(6, 5), mode="RGB", color=None, **options):
-    """An image's bytes; its colour is the same every time."""
+    """Return an image's bytes; its colour is always the same."""
     out = io.BytesIO()
     Image.new(mode, size, color or 0).save(out, format, **options)
     return out.getvalue()
 
 
 def member(name, data=b"", kind=tarfile.REGTYPE, **fields):
-    """A member to be written: (TarInfo, data)."""
+    """Return a member to write: (TarInfo, data)."""
     info = tarfile.TarInfo(name)
     info.size = len(data)
     info.type = kind
@@ -25,7 +25,7 @@ def member(name, data=b"", kind=tarfile.REGTYPE, **fields):
 
 
 def sample(key, *, caption="a cat", image=None, extension="jpg", **fields):
-    """The members of one good sample."""
+    """Return the members of one good sample."""
     members = [member(f"{key}.{extension}", encode() if image is None else image)]
     if caption is not None:
         members.append(member(f"{key}.txt", caption.encode()))

@@ -24,7 +24,7 @@ FACE = [8, 6, 10, 12]
 
 
 def noise(format="PNG", size=(40, 30), mode="RGB", **options):
-    """A picture in which every blur shows."""
+    """Return an image in which every blur is visible."""
     values = np.random.default_rng(0).integers(0, 256, (size[1], size[0], 3), dtype=np.uint8)
     out = io.BytesIO()
     Image.fromarray(values).convert(mode).save(out, format, **options)
@@ -36,7 +36,7 @@ def pixels(data):
 
 
 def blur(source, finder=None, **options):
-    """Blur a shard; return what its tar holds now, and what was done."""
+    """Blur a shard; return the new tar and the counts."""
     target = source.with_name("blurred.tar")
     done = blur_shard(source, target, finder or face_finder(None), **options)
     return target, done
@@ -47,7 +47,7 @@ def images(path, extension="png"):
 
 
 def indexed(path):
-    """The rows of a tar and why each of the others is none; of pictures, only their sizes."""
+    """Return the rows of a tar and the reasons of drops; of images, only the sizes."""
     samples, drops = index_shards([(0, path)], Captioning(), needs_caption=True, needs_label=False)
     columns = ["row", "key", "caption", "width", "height", "metadata"]
     return samples.select(columns).to_pylist(), drops.select(["row", "key", "reason"]).to_pylist()
@@ -65,8 +65,8 @@ def test_a_face_is_blurred_and_nothing_around_it_changes(shard):
     assert changed[inside].mean() > 0.95
 
 
-def test_no_detail_of_a_face_is_left():
-    """A checkerboard of two-pixel squares: from 0 or 255 all pixels come near to their mean."""
+def test_no_detail_of_a_face_remains():
+    """In a checkerboard of two-pixel squares, all pixels move from 0 or 255 close to their mean."""
     squares = np.kron(np.indices((20, 20)).sum(axis=0) % 2 * 255, np.ones((2, 2)))
     picture = Image.fromarray(np.repeat(squares[:, :, None], 3, axis=2).astype(np.uint8))
 
@@ -83,7 +83,9 @@ def test_no_detail_of_a_face_is_left():
     height=st.floats(0, 200),
     margin=st.floats(0, 1),
 )
-def test_a_grown_box_is_the_pixels_that_its_face_can_touch(left, top, width, height, margin):
+def test_a_grown_box_has_exactly_the_pixels_that_its_face_can_touch(
+    left, top, width, height, margin
+):
     more = margin * np.hypot(width, height)
     columns = [x for x in range(40) if x + 1 > left - more and x < left + width + more]
     rows = [y for y in range(30) if y + 1 > top - more and y < top + height + more]
@@ -97,7 +99,7 @@ def test_a_grown_box_is_the_pixels_that_its_face_can_touch(left, top, width, hei
 
 
 @pytest.mark.parametrize("format", ["PNG", "WEBP", "BMP"])
-def test_what_is_not_a_face_survives_in_the_format_of_the_picture(shard, format):
+def test_everything_except_the_face_survives_in_the_format_of_the_image(shard, format):
     options = {"lossless": True} if format == "WEBP" else {}
     image = noise(format, **options)
     source = shard(sample("0", image=image, faces=[[0, 0, 4, 4]]))
@@ -108,7 +110,7 @@ def test_what_is_not_a_face_survives_in_the_format_of_the_picture(shard, format)
     np.testing.assert_array_equal(pixels(after)[8:], pixels(image)[8:])
 
 
-def test_a_jpeg_stays_a_fine_one_and_loses_its_exif(shard):
+def test_a_jpeg_keeps_its_quality_and_loses_its_exif(shard):
     exif = Image.Exif()
     exif[0x010E] = "a name"
     source = shard(sample("0", image=noise("JPEG", quality=95, exif=exif), faces=[FACE]))
@@ -173,7 +175,7 @@ def test_two_runs_write_the_same_bytes(shard):
     assert blur(source)[0].read_bytes() == first
 
 
-def test_a_compressed_shard_is_blurred_as_if_it_were_not(shard):
+def test_a_compressed_shard_is_blurred_like_a_plain_one(shard):
     members = [*sample("0", image=noise(), faces=[FACE]), *sample("1")]
     plain = blur(shard(members))[0].read_bytes()
 
@@ -182,7 +184,7 @@ def test_a_compressed_shard_is_blurred_as_if_it_were_not(shard):
 
 @pytest.mark.parametrize("format", [tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
 @pytest.mark.parametrize("key", ["ü" * 90, "a/" * 60 + "b" * 120, "x" * 300])
-def test_a_long_name_stays(shard, format, key):
+def test_a_long_name_is_kept(shard, format, key):
     source = shard(sample(key, image=noise(), faces=[FACE]), format=format)
 
     target, done = blur(source)
@@ -192,7 +194,7 @@ def test_a_long_name_stays(shard, format, key):
 
 
 def faulty_members():
-    """Samples that the index drops, each for its own reason, among good ones."""
+    """Return samples that the index drops, each for its own reason, among good ones."""
     good = sample("good", image=noise(), extension="png", faces=[FACE])
     return [
         *good,
@@ -211,7 +213,7 @@ def faulty_members():
     ]
 
 
-def test_rows_and_drops_stay_what_they_are(shard):
+def test_rows_and_drops_do_not_change(shard):
     source = shard(faulty_members())
 
     target, done = blur(source)
@@ -222,7 +224,7 @@ def test_rows_and_drops_stay_what_they_are(shard):
 
 
 @pytest.mark.parametrize("lost", [100, 700, 1024, 1500, 3000])
-def test_a_cut_shard_breaks_off_at_the_same_row(shard, lost):
+def test_a_truncated_shard_ends_at_the_same_row(shard, lost):
     members = [*sample("0", image=noise(), faces=[FACE]), *sample("1", image=noise(), faces=[FACE])]
     content = tar_bytes(members).rstrip(b"\0")
     source = shard(content[: len(content) // 512 * 512 + 1024 - lost])
@@ -231,7 +233,7 @@ def test_a_cut_shard_breaks_off_at_the_same_row(shard, lost):
     assert indexed(source)[1]
 
 
-def test_a_damaged_shard_breaks_off_at_the_same_row(shard):
+def test_a_damaged_shard_ends_at_the_same_row(shard):
     members = sample("0", image=noise(), faces=[FACE])
     good = tar_bytes(members)
     end = sum(512 + -(-info.size // 512) * 512 for info, _ in members)
@@ -241,7 +243,7 @@ def test_a_damaged_shard_breaks_off_at_the_same_row(shard):
     assert [drop["reason"] for drop in indexed(source)[1]] == ["damaged tar"]
 
 
-def test_a_sample_that_is_too_large_is_copied_by_pieces(shard, monkeypatch):
+def test_a_sample_that_is_too_large_is_copied_in_pieces(shard, monkeypatch):
     monkeypatch.setattr("clipaudit.corpora.shards.MAX_SAMPLE_BYTES", 4000)
     monkeypatch.setattr("clipaudit.corpora.tarmembers._PIECE_BYTES", 1024)
     source = shard(
@@ -254,7 +256,7 @@ def test_a_sample_that_is_too_large_is_copied_by_pieces(shard, monkeypatch):
     assert indexed(target) == indexed(source)
 
 
-def test_a_file_that_is_no_tar_leaves_nothing(shard):
+def test_a_file_that_is_not_a_tar_leaves_nothing(shard):
     source = shard(b"no tar" * 500)
 
     with pytest.raises(InputError, match=r"00000\.tar: not a readable tar"):
@@ -262,7 +264,7 @@ def test_a_file_that_is_no_tar_leaves_nothing(shard):
     assert [path.name for path in source.parent.iterdir()] == ["00000.tar"]
 
 
-def test_a_failure_keeps_the_shard_that_was_there(shard):
+def test_a_failure_keeps_the_existing_shard(shard):
     source = shard([*sample("0"), *sample("1", faces="none")])
     target = shard(b"before", name="blurred.tar")
 
@@ -272,7 +274,7 @@ def test_a_failure_keeps_the_shard_that_was_there(shard):
     assert len(list(source.parent.iterdir())) == 2
 
 
-def test_every_picture_of_a_sample_is_blurred(shard):
+def test_every_image_of_a_sample_is_blurred(shard):
     sidecar = json.dumps({"faces": [FACE]}).encode()
     source = shard(
         [member("0.png", noise()), member("0.jpg", noise("JPEG")), member("0.json", sidecar)]
@@ -287,7 +289,7 @@ def test_every_picture_of_a_sample_is_blurred(shard):
     assert after["jpg"] != noise("JPEG")
 
 
-def test_a_face_outside_of_its_picture_counts_for_nothing(shard):
+def test_a_face_outside_its_image_is_ignored(shard):
     source = shard(sample("0", image=noise(), extension="png", faces=[[90, 90, 5, 5]]))
 
     target, done = blur(source)
@@ -296,7 +298,7 @@ def test_a_face_outside_of_its_picture_counts_for_nothing(shard):
     assert done == Blurring(pictures=1, with_faces=0, faces=0)
 
 
-def test_the_log_says_how_many_faces_there_were(shard, caplog):
+def test_the_log_gives_the_number_of_faces(shard, caplog):
     caplog.set_level(logging.INFO)
 
     blur(shard([*sample("0", image=noise(), faces=[FACE, [25, 3, 6, 6]]), *sample("1")]))

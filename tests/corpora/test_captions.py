@@ -23,7 +23,7 @@ PHOTO = Captioning("class", "a photo of a {}", ("cat", "dog"))
         ({}, None),
     ],
 )
-def test_texts_are_kept_as_they_are(members, caption):
+def test_texts_are_kept_unchanged(members, caption):
     assert TEXT.caption(members) == caption
 
 
@@ -40,7 +40,7 @@ def test_texts_are_kept_as_they_are(members, caption):
         ({"json": b'{"caption": 1' + b"0" * 5000 + b"}"}, "bad json: not JSON"),
     ],
 )
-def test_what_is_no_text_is_unusable(members, reason):
+def test_an_invalid_text_is_unusable(members, reason):
     with pytest.raises(Unusable, match=reason):
         TEXT.caption(members)
 
@@ -82,13 +82,13 @@ def test_several_captions_come_from_a_list_or_from_lines(members, captions):
         ({"txt": b"a cat\n\xff"}, "bad caption: not UTF-8 at byte 6"),
     ],
 )
-def test_what_is_no_list_of_texts_is_unusable(members, reason):
+def test_an_invalid_list_of_texts_is_unusable(members, reason):
     for read in (TEXTS.caption, TEXTS.captions):
         with pytest.raises(Unusable, match=reason):
             read(members)
 
 
-def test_other_sources_have_one_caption_at_most():
+def test_other_sources_have_at_most_one_caption():
     members = {"txt": b"a cat\na dog", "cls": b"1", "json": b'{"captions": ["b", "c"]}'}
 
     assert TEXT.captions(members) == ("a cat\na dog",)
@@ -131,7 +131,7 @@ def test_labels_come_from_cls_or_json(members, label):
         ({"cls": b"-1"}, "-1 is outside 0 to 1"),
     ],
 )
-def test_labels_that_number_no_class_are_unusable(members, detail):
+def test_labels_that_do_not_number_a_class_are_unusable(members, detail):
     with pytest.raises(Unusable, match=rf"(bad label|unknown class): .*{detail}"):
         PHOTO.caption(members)
 
@@ -142,11 +142,11 @@ def test_labels_without_class_names_fit_the_column():
         TEXT.label({"cls": b"2147483648"})
 
 
-def test_no_captions_where_none_are_wanted():
+def test_no_captions_are_read_if_none_are_wanted():
     assert Captioning("none").caption({"txt": b"a cat"}) is None
 
 
-def test_braces_in_a_class_name_are_only_text():
+def test_braces_in_a_class_name_are_plain_text():
     assert Captioning("class", "a {}", ("{0.x}",)).caption({"cls": b"0"}) == "a {0.x}"
 
 

@@ -13,6 +13,6 @@ def test_details_do_not_change_between_runs():
     assert len(details[1]) == 300
 
 
-def test_no_drops_are_an_empty_table():
+def test_no_drops_give_an_empty_table():
     assert Drops("embed").table().schema == DROPS
     assert Drops("embed").table().num_rows == 0

@@ -19,7 +19,7 @@ def stated(listed):
 
 
 @pytest.mark.parametrize("members", [{}, {"json": b"{}"}, {"json": b'{"faces": null}'}])
-def test_a_sample_that_states_nothing_has_no_faces(members):
+def test_a_sample_without_a_list_of_faces_has_none(members):
     assert stated_boxes(members, "faces") == []
 
 
@@ -28,7 +28,7 @@ def test_boxes_are_numbers_or_objects_as_in_coco():
     assert stated([[9, 9, 2, 2], [1, 2, 3, 4]]) == [Box(1, 2, 3, 4), Box(9, 9, 2, 2)]
 
 
-def test_the_field_is_the_one_that_the_settings_name():
+def test_the_field_is_the_one_named_in_the_settings():
     find = face_finder(None, field="people")
 
     assert find(PICTURE, {"json": b'{"faces": [[1, 1, 9, 9]], "people": []}'}) == []
@@ -48,12 +48,12 @@ def test_the_field_is_the_one_that_the_settings_name():
         ([[0.1, 0.2, 0.3, 0.4]], "shares of the image"),
     ],
 )  # fmt: skip
-def test_what_is_no_list_of_boxes_is_not_taken_for_no_faces(listed, message):
+def test_an_invalid_list_of_boxes_does_not_count_as_no_faces(listed, message):
     with pytest.raises(InputError, match=message):
         stated(listed)
 
 
-def test_nan_is_no_place():
+def test_nan_is_not_a_coordinate():
     with pytest.raises(InputError, match="nan"):
         stated_boxes({"json": b'{"faces": [[NaN, 1, 5, 5]]}'}, "faces")
 
@@ -65,7 +65,7 @@ def test_json_that_the_index_refuses_is_refused(text):
 
 
 @pytest.mark.parametrize("name", ["none.xml", "none.onnx"])
-def test_a_detector_that_is_not_there_is_one_clear_error(tmp_path, name):
+def test_a_missing_detector_is_one_clear_error(tmp_path, name):
     with pytest.raises(InputError, match=rf"{name}: no such file"):
         face_finder(tmp_path / name)
 
@@ -78,7 +78,7 @@ def test_a_detector_that_is_not_there_is_one_clear_error(tmp_path, name):
         ("bad.pt", r"but a face detector ends in \.onnx"),
     ],
 )
-def test_a_file_that_is_no_detector_is_one_clear_error(tmp_path, name, message):
+def test_a_file_that_is_not_a_detector_is_one_clear_error(tmp_path, name, message):
     pytest.importorskip("cv2")
     (tmp_path / name).write_bytes(b"no detector")
 
@@ -87,7 +87,7 @@ def test_a_file_that_is_no_detector_is_one_clear_error(tmp_path, name, message):
 
 
 def drawn_face(side=240):
-    """Light and dark as a cascade looks for: brow and eyes darker than cheeks and nose."""
+    """Draw light and dark areas for a cascade: brow and eyes darker than cheeks and nose."""
     picture = Image.new("RGB", (side, side), (90, 110, 130))
     draw = ImageDraw.Draw(picture)
     draw.ellipse((60, 40, 180, 200), fill=(225, 190, 165))
@@ -118,20 +118,20 @@ def test_a_cascade_finds_a_drawn_face(cascade):
     assert 90 < face.width < 180
 
 
-def test_a_cascade_finds_nothing_in_a_blank_picture(cascade):
+def test_a_cascade_finds_nothing_in_a_blank_image(cascade):
     assert cascade(PICTURE, {}) == []
 
 
 @pytest.fixture
 def yunet(tmp_path):
-    """A finder by a YuNet for pictures of 320 pixels, with faces in the cells (1, 1) and (4, 2)."""
+    """Return a YuNet finder for images of 320 pixels with faces in the cells (1, 1) and (4, 2)."""
     pytest.importorskip("cv2")
     path = tmp_path / "tiny.onnx"
     path.write_bytes(tiny_yunet(320, {2 * 40 + 4: 0.95, 1 * 40 + 1: 0.8}))
     return lambda **options: face_finder(path, **options)
 
 
-def test_a_yunet_finds_the_faces_of_its_score(yunet):
+def test_a_yunet_finds_the_faces_above_the_threshold(yunet):
     picture = Image.new("RGB", (320, 320))
 
     assert np.allclose(yunet()(picture, {}), [[28, 8, 16, 24]])
@@ -139,7 +139,7 @@ def test_a_yunet_finds_the_faces_of_its_score(yunet):
     assert yunet(threshold=0.99)(picture, {}) == []
 
 
-def test_a_face_in_a_smaller_view_is_placed_in_the_picture(yunet, monkeypatch):
+def test_a_face_in_a_smaller_view_is_located_in_the_full_image(yunet, monkeypatch):
     monkeypatch.setattr("clipaudit.corpora.faces._VIEWS", (320,))
 
     assert np.allclose(yunet()(Image.new("RGB", (960, 960)), {}), [[84, 24, 48, 72]])

@@ -47,7 +47,7 @@ def test_rows_are_samples_with_texts_and_labels(tmp_path):
 
 @pytest.mark.parametrize("group_rows", [1, 2, 5])
 @pytest.mark.parametrize("wanted", [{0}, {1, 4}, {2, 3}, set()])
-def test_only_wanted_rows_are_yielded_and_all_are_asked_for(tmp_path, wanted, group_rows):
+def test_only_wanted_rows_are_yielded_but_all_are_checked(tmp_path, wanted, group_rows):
     path = write(tmp_path / "0.parquet", group_rows, image=IMAGES)
     asked = []
 
@@ -87,7 +87,7 @@ def test_a_file_without_one_column_of_images_is_refused(tmp_path, columns, messa
         list(raw_samples(path))
 
 
-def test_a_file_of_paths_alone_is_refused_and_one_with_an_image_is_read(tmp_path):
+def test_a_file_with_only_paths_is_refused_and_one_with_an_image_is_read(tmp_path):
     paths = [{"bytes": None, "path": f"{number}.png"} for number in range(5)]
     links = pa.array(paths, IMAGES.type)
     mixed = pa.concat_arrays([links[:4], IMAGES[4:]])
@@ -108,7 +108,7 @@ def test_rows_without_an_image_and_corrupt_ones_are_drops(tmp_path):
     assert drops["reason"].to_pylist() == ["no image", "no image", "corrupt image"]
 
 
-def test_a_cut_file_is_refused(tmp_path):
+def test_a_truncated_file_is_refused(tmp_path):
     path = write(tmp_path / "0.parquet", image=IMAGES)
     path.write_bytes(path.read_bytes()[:-20])
 
@@ -116,7 +116,7 @@ def test_a_cut_file_is_refused(tmp_path):
         list(raw_samples(path))
 
 
-def test_a_damaged_row_group_is_drops_and_the_others_are_read(tmp_path):
+def test_a_damaged_row_group_gives_drops_and_the_others_are_read(tmp_path):
     path = write(tmp_path / "0.parquet", image=IMAGES)
     data = bytearray(path.read_bytes())
     part = pq.read_metadata(path).row_group(0).column(0)
@@ -138,7 +138,7 @@ def test_an_image_above_the_limit_is_a_drop(tmp_path, monkeypatch):
     assert drops["detail"].to_pylist() == ["10000 bytes, the limit is 9999"]
 
 
-def test_a_row_group_that_unpacks_to_more_than_the_limit_is_not_read(tmp_path, monkeypatch):
+def test_a_row_group_that_decompresses_beyond_the_limit_is_not_read(tmp_path, monkeypatch):
     path = write(tmp_path / "0.parquet", 5, image=[bytes(1 << 20)] * 5)
     monkeypatch.setattr(image_tables, "MAX_GROUP_BYTES", 1 << 22)
 

@@ -31,14 +31,14 @@ GOOD = {
 
 
 @pytest.mark.parametrize("name", GOOD)
-def test_pictures_become_rgb(name):
+def test_images_become_rgb(name):
     picture = open_picture(GOOD[name])
 
     assert (picture.rgb.mode, picture.rgb.size) == ("RGB", (6, 5))
     assert (picture.width, picture.height) == (6, 5)
 
 
-def test_formats_are_named_by_content():
+def test_formats_are_identified_by_content():
     names = {name: open_picture(data).format for name, data in GOOD.items()}
 
     assert (names["jpeg"], names["cmyk"], names["png"], names["gif"]) == (
@@ -51,7 +51,7 @@ def test_formats_are_named_by_content():
 
 @pytest.mark.parametrize("format", ["JPEG", "PNG", "WEBP", "GIF", "BMP"])
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.95])
-def test_truncated_pictures_are_corrupt(format, share):
+def test_truncated_images_are_corrupt(format, share):
     noise = np.random.default_rng(0).integers(0, 255, (64, 64, 3), dtype=np.uint8)
     out = encode(format, (64, 64)) if format == "GIF" else _encoded(noise, format)
 
@@ -66,7 +66,7 @@ def _encoded(pixels, format):
 
 
 @pytest.mark.parametrize("data", [b"", b"GIF89a", b"<html></html>", b"%!PS-Adobe-3.0 EPSF-3.0\n"])
-def test_what_is_no_picture_is_corrupt(data):
+def test_data_that_is_not_an_image_is_corrupt(data):
     with pytest.raises(Unusable, match="corrupt image: "):
         open_picture(data)
 
@@ -87,7 +87,7 @@ def test_absurd_sizes_are_refused(size, detail, monkeypatch):
 
 
 def bomb(width, height):
-    """A PNG whose header promises `width` x `height` and whose data is a few bytes."""
+    """Return a PNG whose header claims `width` x `height` and whose data is a few bytes."""
     head = b"IHDR" + struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     body = encode("PNG")
     return body[:12] + head + struct.pack(">I", zlib.crc32(head)) + body[33:]
@@ -101,7 +101,7 @@ def test_decompression_bombs_are_refused_by_their_header(side):
 
 @settings(max_examples=300, deadline=None)
 @given(st.sampled_from(sorted(GOOD)), st.data())
-def test_damaged_pictures_raise_nothing_else(name, data):
+def test_damaged_images_raise_no_other_error(name, data):
     damaged = bytearray(GOOD[name])
     for _ in range(data.draw(st.integers(1, 5))):
         place = data.draw(st.integers(0, len(damaged) - 1))

@@ -37,12 +37,12 @@ def test_a_line_names_or_numbers_the_classes_of_a_label(tmp_path):
         (("0; 1", 1), r"labels 0 and 1 both stand for class 1 \(crane\)"),
     ],
 )
-def test_a_map_that_is_none_says_why(lines, fault):
+def test_an_invalid_map_gives_the_reason(lines, fault):
     with pytest.raises(InputError, match=rf"corpora\.own\.label_map: {fault}"):
         mapped(*lines)
 
 
-def test_a_map_in_a_file_that_is_not_there_is_one_message(tmp_path):
+def test_a_missing_map_file_is_one_message(tmp_path):
     with pytest.raises(InputError, match=r"gone\.txt: the label map cannot be read"):
         mapped_by_file(tmp_path / "gone.txt")
 
@@ -51,7 +51,7 @@ def test_a_map_in_a_file_that_is_not_there_is_one_message(tmp_path):
 
 
 def check(folder, labels, *, used=None, label_map=None, drops=None, whole=False):
-    """Check a corpus of three classes; its map leads to five."""
+    """Check a corpus of three classes whose map leads to five."""
     (folder / "own.txt").write_text("a\nb\nc\n")
     (folder / "learned.txt").write_text("\n".join(LEARNED))
     rows = pa.table({"shard": [0] * len(labels), "row": range(len(labels)),
@@ -60,7 +60,7 @@ def check(folder, labels, *, used=None, label_map=None, drops=None, whole=False)
     settings.check(rows, folder / "own.txt", [folder / "learned.txt"], drops)
 
 
-def test_labels_that_are_classes_are_counted(tmp_path, caplog):
+def test_valid_labels_are_counted(tmp_path, caplog):
     with caplog.at_level(logging.INFO):
         check(tmp_path, [2, 1, 1], label_map=[0, 1, 2])
 
@@ -78,7 +78,7 @@ def test_a_label_beyond_the_classes_is_refused_with_the_next_step(tmp_path):
 
 
 @pytest.mark.parametrize(("label", "said"), [(0, "label 0"), (None, "no label")])
-def test_a_label_that_the_setting_classes_leaves_out_is_refused(tmp_path, label, said):
+def test_a_label_that_the_setting_classes_excludes_is_refused(tmp_path, label, said):
     with pytest.raises(InputError, match=rf"its 2 classes, 1 to 2; .*row 1 \({said}\)"):
         check(tmp_path, [1, label], used=[1, 2])
 
@@ -88,14 +88,14 @@ def test_a_map_that_does_not_fit_is_refused_when_labels_are_checked(tmp_path):
         check(tmp_path, [0], label_map=[0, 1])
 
 
-def test_names_that_two_classes_share_are_resolved_by_their_order():
+def test_names_shared_by_two_classes_are_resolved_by_their_order():
     assert map_by_names(["apple", "crane"], LEARNED) == [2, 4]
     assert map_by_names(["crane"], LEARNED) is None
     assert map_by_names(["apple", "chair"], LEARNED) is None
 
 
-def test_labels_that_are_just_the_first_few_classes_number_another_list(tmp_path):
-    """ObjectNet's 0 to 112, taken for ImageNet's first classes."""
+def test_labels_limited_to_the_first_few_classes_are_refused_as_another_list(tmp_path):
+    """ObjectNet's labels 0 to 112 look like ImageNet's first classes."""
     with pytest.raises(InputError, match=r"own: its labels are 0 to 1, .* 4 images .* 3 classes"):
         check(tmp_path, [0, 1, 1, 0], whole=True)
 
@@ -106,8 +106,8 @@ def test_labels_that_are_just_the_first_few_classes_number_another_list(tmp_path
         ([0, 1, 1, 0], {"whole": False}),  # a part of a test set, sorted by class
         ([0, 1, 2, 0, 1, 2], {"whole": True}),
         ([0, 2, 2, 0], {"whole": True}),
-        ([0, 1, 1], {"whole": True}),  # too few images to tell
+        ([0, 1, 1], {"whole": True}),  # too few images to decide
     ],
 )
-def test_other_labels_are_taken_as_they_are(tmp_path, labels, settings):
+def test_other_labels_are_accepted(tmp_path, labels, settings):
     check(tmp_path, labels, **settings)

@@ -23,7 +23,7 @@ def folder(tmp_path_factory):
 
 
 def listed(folder, *files, captioning=TEXT, needs_caption=False, needs_label=False, **columns):
-    """List files, each given by its columns; return the samples and the drops as rows."""
+    """List files, each given by its columns; return samples and drops as rows."""
     paths = []
     for number, content in enumerate(files):
         paths.append((number, folder / f"{number}.parquet"))
@@ -41,7 +41,7 @@ def listed(folder, *files, captioning=TEXT, needs_caption=False, needs_label=Fal
     return samples.to_pylist(), drops.table().to_pylist()
 
 
-def test_a_row_is_a_sample_that_says_nothing_of_a_picture(folder):
+def test_a_row_is_a_sample_without_image_fields(folder):
     content = {"path": ["a/0"], "hash": [UID], "text": ["a cat"], "link": ["http://x"], "n": [7]}
     content |= {"NSFW": ["NO"], "similarity": [float("nan")]}
 
@@ -102,7 +102,7 @@ def test_every_row_is_a_sample_or_a_drop(folder, files, needed):
     assert len(set(kept)) == len(kept)
 
 
-def test_rows_that_are_no_samples_say_why(folder):
+def test_rows_that_are_not_samples_give_the_reason(folder):
     keys = ["a", None, "a", "b", "c", "d"]
     content = {"key": keys, "caption": ["x", "x", "x", " ", "x", "x"]}
     content |= {"label": [1.0, 1.0, 1.0, 1.0, None, 9.0]}
@@ -127,14 +127,14 @@ def test_rows_that_are_no_samples_say_why(folder):
     ]
 
 
-def test_a_key_may_stand_in_two_files(folder):
+def test_a_key_may_occur_in_two_files(folder):
     samples, drops = listed(folder, {"key": ["a"]}, {"key": [5]})
 
     assert [(row["shard"], row["key"]) for row in samples] == [(0, "a"), (1, "5")]
     assert drops == []
 
 
-def test_the_uid_is_stated_or_of_url_and_caption_or_of_key_and_caption(folder):
+def test_the_uid_is_stated_or_derived_from_caption_and_url_or_key(folder):
     content = {"key": ["a", "b", "c"], "uid": [UID, "0x12", None], "caption": ["x", "x", "y"]}
     content["url"] = ["http://1", "http://2", None]
 
@@ -147,14 +147,14 @@ def test_the_uid_is_stated_or_of_url_and_caption_or_of_key_and_caption(folder):
     ]
 
 
-def test_without_a_column_of_keys_uids_are_keys(folder):
+def test_uids_are_keys_if_there_is_no_column_of_keys(folder):
     samples, drops = listed(folder, {"uid": [UID, None]}, key=None, uid="uid")
 
     assert [row["key"] for row in samples] == [UID]
     assert [row["reason"] for row in drops] == ["no key"]
 
 
-def test_several_captions_are_a_list_and_the_first_is_the_samples(folder):
+def test_the_first_of_a_list_of_captions_is_the_caption_of_the_sample(folder):
     content = {"key": ["a"], "texts": [["a cat", "a red cat"]]}
 
     samples, _ = listed(folder, content, captioning=Captioning("texts"), caption="texts")
@@ -162,17 +162,17 @@ def test_several_captions_are_a_list_and_the_first_is_the_samples(folder):
     assert samples[0]["caption"] == "a cat"
 
 
-def test_a_column_that_is_not_there_is_refused(folder):
+def test_a_missing_column_is_refused(folder):
     with pytest.raises(InputError, match=r"0.parquet: no column 'url', but key\. Name one of them"):
         listed(folder, {"key": ["a"]}, url="url")
 
 
-def test_a_column_that_holds_no_texts_is_refused(folder):
+def test_a_column_without_texts_is_refused(folder):
     with pytest.raises(InputError, match=r"column 'key' of type list<.*> is not text"):
         listed(folder, {"key": [["a"]]})
 
 
-def test_a_file_that_is_no_parquet_is_refused(folder):
+def test_a_file_that_is_not_parquet_is_refused(folder):
     path = folder / "page.parquet"
     path.write_text("<html>")
 

@@ -13,7 +13,7 @@ def address(shard, row):
     return shard << 32 | row
 
 
-def test_pictures_come_by_address_from_their_own_shards(shard):
+def test_images_are_read_by_address_from_their_own_shards(shard):
     first = shard(sample("a", image=RED) + sample("b") + sample("c", image=BLUE), "0.tar")
     second = shard(sample("d") + sample("e", image=RED), "1.tar")
 
@@ -23,14 +23,14 @@ def test_pictures_come_by_address_from_their_own_shards(shard):
     assert found == {address(0, 0): RED, address(0, 2): BLUE, address(1, 1): RED}
 
 
-def test_a_tar_is_not_read_beyond_the_last_row_that_is_asked_for(shard):
+def test_a_tar_is_not_read_beyond_the_last_requested_row(shard):
     whole = tar_bytes(sample("a", image=RED) + sample("b", image=BLUE) + sample("c"))
-    cut = shard(whole[: whole.index(b"c.jpg") + 520])  # within its picture
+    cut = shard(whole[: whole.index(b"c.jpg") + 520])  # within its image
 
     assert read_pictures({0: cut}, [address(0, 1)]) == {address(0, 1): BLUE}
 
 
-def test_a_damaged_picture_that_is_not_asked_for_is_not_noticed(shard):
+def test_a_damaged_image_that_is_not_requested_does_not_matter(shard):
     path = shard([*sample("a", image=RED), member("b.jpg", b"no picture"), *sample("c")])
 
     assert read_pictures({0: path}, [address(0, 0)]) == {address(0, 0): RED}
@@ -66,7 +66,7 @@ def test_an_address_outside_the_shards_is_named(shard):
         read_pictures({0: shard(sample("a"))}, [address(7, 0)])
 
 
-def test_only_row_groups_of_the_asked_shards_are_read(tmp_path):
+def test_only_row_groups_of_the_requested_shards_are_read(tmp_path):
     def write(name, shards):
         table = pa.table({"row": range(len(shards)), "shard": pa.array(shards, pa.int32())})
         pq.write_table(table, tmp_path / name, row_group_size=2)
@@ -78,5 +78,5 @@ def test_only_row_groups_of_the_asked_shards_are_read(tmp_path):
         return [table["shard"].to_pylist() for table in rows_of_shards(paths, shards)]
 
     assert asked(0, 6) == [[0, 0], [6]]
-    assert asked(2) == [[1, 3]]  # within the group's bounds, for all that its statistics say
+    assert asked(2) == [[1, 3]]  # within the bounds of the group's statistics
     assert asked(9) == asked() == []

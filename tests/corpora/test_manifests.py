@@ -42,7 +42,7 @@ def test_keeping_all_keeps_every_sample(shard):
     assert rows_in_tars(samples, drops) == {4: 3}
 
 
-def test_keeping_all_of_nothing_is_an_empty_manifest():
+def test_keeping_all_of_no_samples_gives_an_empty_manifest():
     assert keep_all(SAMPLES.empty_table()).schema == MANIFEST
     assert keep_all(SAMPLES.empty_table()).num_rows == 0
 
@@ -52,7 +52,7 @@ def addresses(*rows, **columns):
     return pa.table({"shard": whole[:, 0], "row": whole[:, 1], **columns})
 
 
-def test_what_leaves_says_why_and_what_stays_says_nothing():
+def test_removed_samples_have_a_reason_and_kept_ones_do_not():
     base = keep_all(addresses((0, 0), (0, 1)))
     why = {"reason": ["near"], "similarity": [0.5], "testset": pa.array(["a"]).dictionary_encode()}
 
@@ -68,7 +68,7 @@ def test_what_leaves_says_why_and_what_stays_says_nothing():
     ]
 
 
-def test_what_was_not_embedded_leaves_as_such():
+def test_samples_without_an_embedding_are_removed_for_that_reason():
     base = keep_all(addresses((0, 0), (0, 1)))
     embedded = addresses((0, 0), (0, 0), (7, 7))
     leaving = addresses((0, 1), reason=["near"], similarity=[0.5])
@@ -80,7 +80,7 @@ def test_what_was_not_embedded_leaves_as_such():
     assert pruned["similarity"].to_pylist() == [None, None]
 
 
-def test_what_the_base_dropped_stays_as_it_is():
+def test_samples_removed_in_the_base_keep_their_reason():
     all_rows = keep_all(addresses((0, 0), (0, 1), (0, 2)))
     first = addresses((0, 1), reason=["repeats"], duplicate_row=pa.array([0], pa.int32()))
     base = prune_manifest(all_rows, first, embedded=addresses((0, 0), (0, 1)))
@@ -92,13 +92,13 @@ def test_what_the_base_dropped_stays_as_it_is():
     assert pruned["reason"].to_pylist() == ["near", "repeats", NOT_EMBEDDED]
 
 
-def test_what_was_dropped_without_a_reason_stays_away():
+def test_samples_removed_without_a_reason_stay_removed():
     base = manifest([(0, 0, False), (0, 1, True)])
 
     assert prune_manifest(base, base.slice(0, 0), embedded=base).equals(base)
 
 
-def test_a_pruned_manifest_has_the_rows_of_its_base_in_their_order():
+def test_a_pruned_manifest_has_the_rows_of_its_base_in_order():
     base = keep_all(addresses((3, 1), (0, 2), (0, 1)))
 
     pruned = prune_manifest(base, addresses((0, 2), (9, 9), reason=["x", "x"]), embedded=base)
@@ -107,7 +107,7 @@ def test_a_pruned_manifest_has_the_rows_of_its_base_in_their_order():
     assert pruned["kept"].to_pylist() == [True, False, True]
 
 
-def test_pruning_nothing_of_nothing_is_an_empty_manifest():
+def test_pruning_nothing_from_nothing_gives_an_empty_manifest():
     nothing = keep_all(addresses())
 
     assert prune_manifest(nothing, nothing, embedded=nothing).equals(nothing)
@@ -120,7 +120,7 @@ def test_kept_samples_are_counted_over_all_parts():
     assert count_kept([MANIFEST.empty_table()]) == 0
 
 
-def test_addresses_are_in_the_order_of_shard_and_row():
+def test_addresses_are_ordered_by_shard_and_row():
     rows = [(0, 2**31 - 1), (1, 0), (2**31 - 1, 5)]
 
     assert sample_addresses(addresses(*rows)).tolist() == [s * 2**32 + r for s, r in rows]

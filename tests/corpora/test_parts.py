@@ -13,7 +13,7 @@ listed = st.just("{a,b,}")
 
 
 @given(st.lists(st.one_of(numeric, stepped, listed, st.just("x/")), min_size=1, max_size=2))
-def test_expands_as_webdataset_does(pieces):
+def test_patterns_expand_as_in_webdataset(pieces):
     pattern = "s" + "".join(pieces) + ".tar"
 
     theirs = list(braceexpand(pattern))
@@ -22,7 +22,7 @@ def test_expands_as_webdataset_does(pieces):
         assert expand_shards([pattern]) == theirs
 
 
-def test_patterns_follow_each_other():
+def test_patterns_expand_one_after_another():
     assert expand_shards(["b.tar", "{08..10}.tar"]) == ["b.tar", "08.tar", "09.tar", "10.tar"]
 
 
@@ -43,13 +43,13 @@ def test_patterns_follow_each_other():
         (["a/{0..2}.tar", "a/./1.tar"], "'a/./1.tar' is in the list twice, as numbers 1 and 3"),
     ],
 )
-def test_what_names_no_lasting_list_is_refused(patterns, message):
+def test_a_pattern_without_a_fixed_list_is_refused(patterns, message):
     with pytest.raises(ConfigError, match=message):
         expand_shards(patterns)
 
 
 @given(st.integers(0, 100), st.integers(1, 40))
-def test_parts_cover_the_shards_once(n_shards, per_part):
+def test_parts_cover_each_shard_once(n_shards, per_part):
     cut = parts(n_shards, per_part)
 
     assert [number for part in cut for number in part] == list(range(n_shards))
@@ -61,5 +61,5 @@ def test_parts_hold_at_least_one_shard():
         parts(3, 0)
 
 
-def test_part_names_sort():
+def test_part_names_sort_in_order():
     assert [part_name(n) for n in (0, 41407, 123456)] == ["00000", "41407", "123456"]

@@ -20,7 +20,7 @@ def image(shard, row):
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory):
-    """Tars of samples whose caption and image say where they stand; keys repeat between tars."""
+    """Write tars whose captions and images state their address; keys repeat between tars."""
     folder = tmp_path_factory.mktemp("corpus")
     for shard in range(SHARDS):
         members = [
@@ -44,7 +44,7 @@ def addresses(rows, shards=range(SHARDS)):
 
 
 def collected(corpus, folder, parts):
-    """The corpus collected in so many parts: a file each, and what stands in it."""
+    """Collect the corpus in the given number of parts; return each file with its table."""
     found = []
     for number, shards in enumerate(np.array_split(np.arange(SHARDS), parts)):
         own = [corpus[shard] for shard in shards]
@@ -57,7 +57,7 @@ def collected(corpus, folder, parts):
 
 
 def repacked(corpus, folder, name, *, parts=2, **options):
-    """The shards of a set by name, and what `repack` says of them."""
+    """Return the shards of a set by name, and the result of `repack`."""
     files = {}
 
     def write(shard, blocks):
@@ -69,12 +69,12 @@ def repacked(corpus, folder, name, *, parts=2, **options):
 
 
 def set_of(files, name):
-    """Collected files, each with where the samples of one set stand in it."""
+    """Return collected files, each with the places of one set's samples in it."""
     return [(path, table.filter(pc.equal(table["curated"], name))) for path, table in files]
 
 
 def read(files, folder):
-    """The samples of some shards: their keys, images and captions."""
+    """Yield the samples of some shards: their keys, images and captions."""
     for name, content in files.items():
         path = folder / name.replace("/", "-")
         path.write_bytes(content)
@@ -82,7 +82,7 @@ def read(files, folder):
 
 
 @pytest.mark.parametrize(("parts", "workers"), [(1, 1), (2, 3), (4, 2)])
-def test_a_repacked_set_is_equal_under_any_number_of_parts_and_workers(
+def test_a_repacked_set_is_the_same_for_any_number_of_parts_and_workers(
     corpus, tmp_path, parts, workers
 ):
     files, found = repacked(corpus, tmp_path, "even", parts=parts, workers=workers, swapped=True)
@@ -93,7 +93,7 @@ def test_a_repacked_set_is_equal_under_any_number_of_parts_and_workers(
     assert found.sources.equals(others.sources)
 
 
-def test_a_killed_repacking_goes_on_after_the_shards_that_it_has_written(corpus, tmp_path):
+def test_a_killed_repacking_continues_after_the_shards_already_written(corpus, tmp_path):
     whole, found = repacked(corpus, tmp_path, "even")
     done, taken = {}, []
 
@@ -138,7 +138,7 @@ def test_the_sources_say_where_each_sample_and_its_caption_come_from(corpus, tmp
         assert raw.members["txt"] == caption.encode()
 
 
-def test_shards_are_shuffled_and_of_bounded_size(corpus, tmp_path):
+def test_shards_are_shuffled_and_limited_in_size(corpus, tmp_path):
     _, found = repacked(corpus, tmp_path, "even")
 
     assert [shard.rows for shard in found.shards] == [100, 80]
@@ -147,7 +147,7 @@ def test_shards_are_shuffled_and_of_bounded_size(corpus, tmp_path):
     assert max(map(shard_samples, (10**5, 10**8))) == 10_000
 
 
-def test_swapped_captions_keep_their_images_and_none_its_own(corpus, tmp_path):
+def test_swapped_captions_leave_images_in_place_and_no_image_with_its_own(corpus, tmp_path):
     files, _ = repacked(corpus, tmp_path, "few", swapped=True)
 
     captions = {}
@@ -171,7 +171,7 @@ def test_captions_are_swapped_so_that_none_stays_the_same(counts, seed):
     assert (captions[found] != captions).all()
 
 
-def test_where_most_captions_are_equal_as_few_as_possible_stay():
+def test_as_few_captions_as_possible_stay_if_most_are_equal():
     captions, rows = np.array([7, 7, 7, 7, 1]), np.arange(5, dtype=np.int32)
 
     found = other_captions(np.zeros_like(rows), rows, captions, seed=0)
@@ -179,7 +179,7 @@ def test_where_most_captions_are_equal_as_few_as_possible_stay():
     assert (captions[found] == captions).sum() == 3
 
 
-def test_other_seeds_swap_otherwise_and_the_order_of_samples_does_not_matter():
+def test_other_seeds_swap_differently_and_sample_order_does_not_matter():
     captions, rows = np.arange(40), np.arange(40, dtype=np.int32)
     shards = np.zeros_like(rows)
 
@@ -190,7 +190,7 @@ def test_other_seeds_swap_otherwise_and_the_order_of_samples_does_not_matter():
     assert (39 - back[::-1] == one).all()
 
 
-def test_changed_images_replace_the_set_own(corpus, tmp_path):
+def test_changed_images_replace_those_of_the_set(corpus, tmp_path):
     files, _ = repacked(
         corpus, tmp_path, "few", change=lambda address, file: b"%d %d" % (address, len(file))
     )
@@ -208,7 +208,7 @@ def test_a_set_without_samples_has_no_shards(corpus, tmp_path):
     assert (files, found.shards, len(found.sources)) == ({}, [], 0)
 
 
-def test_a_sample_that_is_not_in_its_tar_is_named(corpus, tmp_path):
+def test_a_sample_missing_from_its_tar_is_named(corpus, tmp_path):
     path = tmp_path / "cut.tar"
     path.write_bytes(corpus[0][1].read_bytes()[: 20 * 512])
     collection = Collection(

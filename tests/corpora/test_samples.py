@@ -28,7 +28,7 @@ def labelled(key, label):
     return [*sample(key, caption=None), member(f"{key}.cls", label)]
 
 
-def test_a_sample_is_described(shard):
+def test_a_sample_has_all_its_columns(shard):
     uid = "0123456789ABCDEF0123456789abcdef"
     image = encode("PNG", (7, 3))
     path = shard([*sample("a/b", caption="größe\t", image=image, extension="png", uid=uid, x=None)])
@@ -92,7 +92,7 @@ def test_every_row_is_a_sample_or_a_drop_with_its_reason(shard, monkeypatch):
     assert sorted(rows) == list(range(len(ZOO)))
 
 
-def test_a_cut_tar_keeps_what_came_before(shard):
+def test_a_truncated_tar_keeps_the_samples_before_the_cut(shard):
     whole = tar_bytes([*sample("a"), *sample("b"), *sample("c")])
     path = shard(whole[: whole.index(b"b.txt") + 400])
 
@@ -124,7 +124,7 @@ def test_labelled_samples_get_label_and_caption(shard):
     assert drops["reason"].to_pylist() == ["bad label", "unknown class", "no label"]
 
 
-def test_what_is_not_needed_may_lack(shard):
+def test_captions_and_labels_may_be_missing_if_not_needed(shard):
     path = shard([*sample("a", caption=None), *sample("b", label="some word")])
 
     samples, drops = index(path, needs_caption=False)
@@ -141,7 +141,7 @@ def test_the_first_of_several_images_counts(shard):
     assert samples["width"].to_pylist() == [8]
 
 
-def test_uids_are_made_of_image_and_caption(shard):
+def test_uids_are_derived_from_image_and_caption(shard):
     path = shard([*sample("a", caption="one"), *sample("b", caption="two", uid="not hex")])
 
     samples, _ = index(path)
@@ -149,11 +149,11 @@ def test_uids_are_made_of_image_and_caption(shard):
     assert samples["uid"].to_pylist() == [sample_uid(encode(), word) for word in ("one", "two")]
 
 
-def test_uids_do_not_run_image_and_caption_together():
+def test_uids_separate_image_and_caption():
     assert sample_uid(b"ab", "c") != sample_uid(b"a", "bc")
 
 
-def test_an_unreadable_shard_names_itself(shard):
+def test_an_unreadable_shard_is_named(shard):
     with pytest.raises(InputError, match=r"00000.tar: not a readable tar"):
         index(shard(b"no tar"))
 
@@ -165,7 +165,7 @@ def test_no_shards_give_empty_tables():
     assert (drops.schema, drops.num_rows) == (DROPS, 0)
 
 
-def test_progress_tells_rows_and_rate(shard, caplog):
+def test_progress_reports_samples_and_drops(shard, caplog):
     with caplog.at_level(logging.INFO):
         index(shard([*sample("a"), *sample("b", caption=None)]))
 
@@ -174,7 +174,7 @@ def test_progress_tells_rows_and_rate(shard, caplog):
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from(range(len(ZOO))), max_size=8), st.integers(0, 4000))
-def test_rows_in_are_rows_out_and_drops(tmp_path_factory, kinds, cut):
+def test_every_input_row_is_a_sample_or_a_drop(tmp_path_factory, kinds, cut):
     path = tmp_path_factory.mktemp("shard") / "0.tar"
     zoo = [members for key, members, _ in ZOO if key not in ("novel", "huge")]
     whole = tar_bytes([found for kind in kinds for found in zoo[kind % len(zoo)]])

@@ -10,12 +10,12 @@ from clipaudit.corpora.scattered import Scattered
 from clipaudit.corpora.shards import raw_samples
 from clipaudit.errors import InputError
 
-LONG = "long/" + 60 * "name/"  # more than a header holds: it begins with a block of its own
+LONG = "long/" + 60 * "name/"  # too long for a header, so it starts with its own block
 
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
-    """A tar of samples, a file of none, a folder, a name that stands twice, and a long one."""
+    """Write a tar of samples, a non-sample file, a folder, a repeated name and a long one."""
     path = tmp_path_factory.mktemp("scattered") / "0.tar"
     members = [
         *sample("a", caption="one"),
@@ -30,7 +30,7 @@ def path(tmp_path_factory):
 
 
 @given(rows=st.lists(st.integers(0, 4)))
-def test_samples_in_any_order_are_those_that_are_read_in_order(path, rows):
+def test_samples_read_in_any_order_equal_those_read_in_sequence(path, rows):
     in_order = list(raw_samples(path))
     scattered = Scattered(path)
 
@@ -54,13 +54,13 @@ def test_a_compressed_tar_cannot_be_read_in_any_order(path, tmp_path):
         Scattered(packed)
 
 
-def test_a_list_of_images_is_no_tar(tmp_path):
+def test_a_list_of_images_is_not_a_tar(tmp_path):
     (tmp_path / "0.images").write_text("{}")
 
     with pytest.raises(InputError, match=r"0\.images: is not a plain tar"):
         Scattered(tmp_path / "0.images")
 
 
-def test_a_tar_that_is_gone_is_named(tmp_path):
+def test_a_missing_tar_is_named(tmp_path):
     with pytest.raises(InputError, match=r"gone\.tar: reading failed"):
         Scattered(tmp_path / "gone.tar")

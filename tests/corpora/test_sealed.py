@@ -50,7 +50,7 @@ def test_shards_are_numbered_over_all_corpora(sealed):
 
 
 @given(st.lists(st.lists(st.booleans(), max_size=40), max_size=4))
-def test_rows_come_back(tmp_path_factory, flags):
+def test_kept_rows_survive_a_round_trip(tmp_path_factory, flags):
     path = tmp_path_factory.mktemp("sealed") / "x"
     path.write_bytes(seal([CorpusToSeal("c", TEXT, [shard(f) for f in flags])]))
 
@@ -61,14 +61,14 @@ def test_rows_come_back(tmp_path_factory, flags):
     assert not any(s.keeps(s.rows) for s in manifest)
 
 
-def test_the_form_is_stable():
+def test_the_format_is_stable():
     """A changed literal here means that older sealed manifests cannot be read."""
     digest = hashlib.sha256(seal(TWO)).hexdigest()
 
     assert digest == "980019520d49c2d49d397b8020b13e1bf1bc310ac483c6a6613845f411a2409f"
 
 
-def test_manifests_go_to_worker_processes(sealed):
+def test_manifests_can_be_sent_to_worker_processes(sealed):
     manifest = sealed(TWO)
 
     assert pickle.loads(pickle.dumps(manifest)).shard(2) == manifest.shard(2)
@@ -81,12 +81,12 @@ def test_shard_numbers_are_checked(sealed, number):
 
 
 @pytest.mark.parametrize("corpora", [[], [CorpusToSeal("large", TEXT, [shard([0, 0])])]])
-def test_empty_manifests_stop_a_trainer(sealed, corpora):
+def test_an_empty_manifest_stops_a_trainer(sealed, corpora):
     with pytest.raises(TooSmall, match=r"^the manifest keeps none of .* (large|no corpus)"):
         sealed(corpora).require_samples()
 
 
-def test_manifests_with_samples_do_not(sealed):
+def test_a_manifest_with_samples_does_not_stop_a_trainer(sealed):
     manifest = sealed(TWO)
 
     manifest.require_samples()
@@ -121,7 +121,7 @@ def test_bitmaps_fit_their_rows():
         seal([CorpusToSeal("c", TEXT, [ShardToSeal("00" * 32, 3, b"\x08")])])
 
 
-def test_a_manifest_that_was_left_out_says_why(tmp_path):
+def test_a_left_out_manifest_gives_the_reason(tmp_path):
     store = Store(tmp_path)
     pointer = store.put_reason(TooSmall("3 samples, and 4 are asked for"))
 

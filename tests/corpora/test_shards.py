@@ -20,7 +20,7 @@ def faults(path):
     return [(found.row, found.key, found.fault) for found in raw_samples(path)]
 
 
-def test_members_of_one_name_are_one_sample(shard):
+def test_members_with_the_same_name_are_one_sample(shard):
     path = shard([*sample("a", caption="x", uid=1), *sample("b", caption=None)])
 
     first, second = raw_samples(path)
@@ -60,7 +60,7 @@ def test_names_that_are_not_utf8_work(shard, format):
     st.lists(st.sampled_from([".jpg", ".txt", ".seg.png", ".JSON", ""]), min_size=1, unique=True),
     st.sampled_from(FORMATS),
 )
-def test_groups_as_webdataset_does(tmp_path_factory, keys, extensions, format):
+def test_members_are_grouped_as_in_webdataset(tmp_path_factory, keys, extensions, format):
     members = [member(k + e, f"{k}{e}".encode()) for k in keys for e in extensions]
     members.insert(len(members) // 2, member("folder/", kind=tarfile.DIRTYPE))
     path = tmp_path_factory.mktemp("shard") / "0.tar"
@@ -123,27 +123,27 @@ def test_one_hostile_member_spoils_its_sample(shard):
     assert good.fault is None
 
 
-def test_second_sample_of_a_key_is_a_duplicate(shard):
+def test_the_second_sample_of_a_key_is_a_duplicate(shard):
     path = shard([*sample("a"), *sample("b"), *sample("a")])
 
     assert faults(path) == [(0, "a", None), (1, "b", None), (2, "a", "duplicate key")]
     assert list(raw_samples(path))[2].detail == "first in row 0"
 
 
-def test_two_members_of_one_extension_spoil_the_sample(shard):
+def test_two_members_with_the_same_extension_spoil_the_sample(shard):
     path = shard([*sample("a"), member("a.JPG", b"again"), *sample("b")])
 
     assert faults(path) == [(0, "a", "duplicate member"), (1, "b", None)]
 
 
-def test_too_large_samples_are_not_read(shard, monkeypatch):
+def test_samples_that_are_too_large_are_not_read(shard, monkeypatch):
     monkeypatch.setattr(shards, "MAX_SAMPLE_BYTES", 2000)
     path = shard([*sample("a"), member("b.jpg", bytes(1500)), member("b.txt", bytes(600))])
 
     assert faults(path) == [(0, "a", None), (1, "b", "sample too large")]
 
 
-def test_a_huge_stated_size_is_a_cut_tar_and_reads_nothing(shard):
+def test_a_huge_stated_size_is_not_read(shard):
     huge, _ = member("b.jpg", b"")
     huge.size = 10**10
     cut = tar_bytes(sample("a")).rstrip(b"\0")
@@ -154,7 +154,7 @@ def test_a_huge_stated_size_is_a_cut_tar_and_reads_nothing(shard):
 
 
 @pytest.mark.parametrize("suffix", ["tar", "tar.gz"])
-def test_every_cut_of_a_tar_is_noticed(tmp_path, suffix):
+def test_every_truncation_of_a_tar_is_detected(tmp_path, suffix):
     whole = tar_bytes([*sample("a"), *sample("b"), *sample("c")])
     end = len(whole.rstrip(b"\0")) // 512 * 512 + 512  # where the end marker starts
     path = tmp_path / f"0.{suffix}"
@@ -177,7 +177,7 @@ def test_gzipped_tars_are_read(shard):
     assert faults(path) == [(0, "a", None), (1, "b", None)]
 
 
-def test_a_cut_gzip_stream_is_a_cut_tar(shard):
+def test_a_truncated_gzip_stream_is_a_truncated_tar(shard):
     whole = gzipped(tar_bytes([*sample("a"), *sample("b")]))
     path = shard(whole[: len(whole) // 2], name="0.tar.gz")
 
@@ -196,7 +196,7 @@ def test_a_damaged_header_ends_the_tar_with_a_faulty_row(shard):
 
 
 @pytest.mark.parametrize("content", [b"", b"x" * 100, b"\xff\xd8\xff" + b"x" * 5000])
-def test_what_is_no_tar_is_an_error_with_its_path(shard, content):
+def test_a_file_that_is_not_a_tar_is_an_error_with_its_path(shard, content):
     with pytest.raises(InputError, match=r"00000.tar: not a readable tar: .* again"):
         list(raw_samples(shard(content)))
 
@@ -212,7 +212,7 @@ def test_a_tar_without_members_has_no_samples(shard):
     assert faults(shard([])) == []
 
 
-def test_wanted_rows_are_those_of_a_full_reading(shard):
+def test_wanted_rows_are_those_of_a_full_read(shard):
     path = shard([*sample("a"), *sample("b"), *sample("a"), *sample("c", caption="last")])
     full = list(raw_samples(path))
 
@@ -222,7 +222,7 @@ def test_wanted_rows_are_those_of_a_full_reading(shard):
 
 @settings(max_examples=300, deadline=None)
 @given(st.data())
-def test_damaged_bytes_never_raise_anything_else(tmp_path_factory, data):
+def test_damaged_bytes_raise_no_other_error(tmp_path_factory, data):
     format = data.draw(st.sampled_from(FORMATS))
     members = [*sample("a"), *sample("ü" * 40 + "/" + "y" * 60, uid="x"), *sample("c")]
     content = bytearray(tar_bytes(members, format=format))[:-9000]
@@ -240,7 +240,7 @@ def test_damaged_bytes_never_raise_anything_else(tmp_path_factory, data):
     assert [sample.row for sample in found] == list(range(len(found)))
 
 
-def test_reading_needs_the_standard_library_only():
+def test_reading_needs_only_the_standard_library():
     program = (
         "import sys; before = set(sys.modules);"
         "import clipaudit.corpora.shards, clipaudit.corpora.captions, clipaudit.corpora.sealed;"

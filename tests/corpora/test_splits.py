@@ -12,7 +12,7 @@ from clipaudit.errors import ConfigError, InputError
 
 
 def samples(*metadata):
-    """One sample for each JSON value, or text as it is."""
+    """Return one sample for each JSON value; a text is used unchanged."""
     texts = [
         each if each is None or isinstance(each, str) else json.dumps(each) for each in metadata
     ]
@@ -31,7 +31,7 @@ def chosen(table, where, label=None):
     return select_samples(table, name="mine", where=where, label=label)
 
 
-def test_a_predicate_looks_into_the_metadata():
+def test_a_predicate_can_use_the_metadata():
     table = samples({"Eyeglasses": 1}, {"Eyeglasses": -1}, {"Hat": 1}, None, {"Eyeglasses": "1"})
 
     split = chosen(table, "metadata->>'Eyeglasses' = '1'")
@@ -40,7 +40,7 @@ def test_a_predicate_looks_into_the_metadata():
     assert split["key"].to_pylist() == ["k0", "k4"]
 
 
-def test_a_predicate_looks_at_columns():
+def test_a_predicate_can_use_columns():
     assert chosen(samples(None, None, None), "width > 11 -- wide ones")["row"].to_pylist() == [2]
 
 
@@ -54,7 +54,7 @@ def test_an_expression_gives_the_labels():
 
 
 @given(st.lists(st.integers(0, 3) | st.none(), max_size=8))
-def test_complementary_predicates_part_the_samples_that_have_a_value(values):
+def test_complementary_predicates_divide_the_samples_that_have_a_value(values):
     table = samples(*[{"x": value} if value is not None else None for value in values])
 
     low = chosen(table, "(metadata->>'x')::int < 2")["key"].to_pylist()
@@ -80,18 +80,18 @@ def test_a_wrong_predicate_is_one_clear_error(where, message):
         chosen(samples({"x": 1}), where)
 
 
-def test_a_sample_without_label_is_named():
+def test_a_sample_without_a_label_is_named():
     with pytest.raises(InputError, match=r"split mine: 1 samples .* shard 0, row 1, .* is None"):
         chosen(samples({"y": 1}, {}), "true", "(metadata->>'y')::int")
 
 
-def test_a_label_is_a_whole_number():
+def test_a_label_must_be_a_whole_number():
     with pytest.raises(ConfigError, match=r"label: 1\.5` gives values of type .* integers"):
         chosen(samples(None), "true", "1.5")
 
 
 @pytest.mark.parametrize("rows", [1, 2, 10])
-def test_embeddings_of_a_split_keep_their_order_however_they_come(rows):
+def test_embeddings_of_a_split_keep_their_order_in_any_batches(rows):
     table = pa.table(
         {
             "shard": pa.array([0, 0, 0, 1, 1], pa.int32()),

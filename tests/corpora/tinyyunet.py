@@ -1,4 +1,4 @@
-"""A YuNet that sees the same faces in every picture: an ONNX file written by hand."""
+"""A hand-written ONNX file: a YuNet that sees the same faces in every image."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ WIDTHS = {"cls": 1, "obj": 1, "bbox": 4, "kps": 10}
 
 
 def field(number, value):
-    """A field of a protobuf message."""
+    """Return a field of a protobuf message."""
     if isinstance(value, int):
         return varint(number << 3) + varint(value)
     value = value.encode() if isinstance(value, str) else value
@@ -38,7 +38,7 @@ def placeholder(name, shape):
 
 
 def tiny_yunet(side, scores):
-    """For pictures of `side` pixels: the scores of faces, by the number of their cell at stride 8.
+    """Return a YuNet for images of `side` pixels; `scores` are of faces, by cell at stride 8.
 
     The face of a cell is centred in it, 16 pixels wide and 24 high.
     """

@@ -58,7 +58,7 @@ def test_provenance_leads_to_the_manifest_the_code_and_the_shards(run):
     assert steps == {f"urn:clipaudit:{step}:{'c0de' * 16}" for step in ("index", "prune", "seal")}
 
 
-def test_settings_that_a_step_shares_are_stated(run):
+def test_settings_shared_by_a_step_are_stated(run):
     found, _ = described(run, "large/pruned")
 
     (index,) = [
@@ -67,11 +67,11 @@ def test_settings_that_a_step_shares_are_stated(run):
         if step["prov:label"] == "index, 2 times"
     ]
     settings = json.loads(index["prov:used"][1]["prov:value"])
-    assert list(settings) == ["captioning"]  # each part has shards of its own
+    assert list(settings) == ["captioning"]  # each part has its own shards
 
 
 @pytest.mark.parametrize("terms", [None, "https://creativecommons.org/publicdomain/zero/1.0/"])
-def test_the_licence_is_the_one_that_is_stated(run, terms):
+def test_the_licence_is_the_one_that_was_given(run, terms):
     found, _ = described(run, "large/all", terms=terms)
 
     assert found["license"] == (terms or "Not stated: ask whoever made this data set.")

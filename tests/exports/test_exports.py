@@ -36,17 +36,17 @@ def documents(folder):
     return json.loads((folder / "samples.json").read_text())["samples"]
 
 
-# --- which manifest ------------------------------------------------------------------------------
+# --- choice of the manifest ----------------------------------------------------------------------
 
 
-def test_uids_of_kept_samples_stand_in_corpus_order(run):
+def test_uids_of_kept_samples_are_in_corpus_order(run):
     tally, output = write(run, "large/pruned", "uids")
 
     assert output.read_text().split() == [uid(9), uid(7), uid(4)]
     assert tally.rows == 3
 
 
-def test_a_sealed_manifest_is_that_of_its_parts_in_their_order(run):
+def test_a_sealed_manifest_exports_its_parts_in_order(run):
     run.seal("both", "large/all/00001", "large/pruned/00000")
 
     _, output = write(run, "both", "uids")
@@ -71,7 +71,7 @@ def test_the_digest_of_a_sealed_manifest_names_it(run, digits):
         ("../manifests/large/all", "no manifest '../manifests/large/all'. Known names: large/all"),
     ],
 )
-def test_an_unknown_manifest_is_answered_with_those_that_there_are(run, asked, message):
+def test_an_unknown_manifest_is_answered_with_the_existing_ones(run, asked, message):
     run.seal("one", "large/pruned/00001")
 
     with pytest.raises(InputError) as refusal:
@@ -109,7 +109,7 @@ def test_datacomp_reads_sorted_pairs_of_halves(run):
     assert (tally.rows, tally.notes) == (3, [])
 
 
-def test_datacomp_has_a_repeated_uid_once_and_says_so(tmp_path):
+def test_datacomp_has_a_repeated_uid_once_and_reports_it(tmp_path):
     run = ExportedRun(tmp_path)
     run.index("small", "00000", [[(uid(3), "a", picture(1)), (uid(3), "b", picture(2))]])
     run.manifest("small", "all", "00000", [(0, 0, None), (0, 1, None)])
@@ -120,7 +120,7 @@ def test_datacomp_has_a_repeated_uid_once_and_says_so(tmp_path):
     assert tally.notes == ["1 of 2 kept samples repeat a uid, left out"]
 
 
-def test_datacomp_sorts_alike_over_many_files_of_uids(run, monkeypatch):
+def test_datacomp_sorts_the_same_over_many_files_of_uids(run, monkeypatch):
     _, whole = write(run, "large/all", "datacomp")
     content = whole.read_bytes()
     monkeypatch.setattr(exports, "BUCKET_ROWS", 1)
@@ -131,7 +131,7 @@ def test_datacomp_sorts_alike_over_many_files_of_uids(run, monkeypatch):
 
 
 @given(st.lists(st.integers(0, 2**128 - 1)))
-def test_any_uids_sort_as_numbers_of_128_bits(numbers):
+def test_uids_sort_as_numbers_of_128_bits(numbers):
     pairs = _sorted_set(_halves([f"{number:032x}" for number in numbers]))
 
     assert [(high << 64) + low for high, low in pairs.tolist()] == sorted(set(numbers))
@@ -140,7 +140,7 @@ def test_any_uids_sort_as_numbers_of_128_bits(numbers):
 # --- Parquet -------------------------------------------------------------------------------------
 
 
-def test_parquet_tells_where_each_kept_sample_lies(run):
+def test_parquet_gives_the_place_of_each_kept_sample(run):
     _, output = write(run, "large/pruned", "parquet")
 
     rows = pq.read_table(output).to_pylist()
@@ -152,7 +152,7 @@ def test_parquet_tells_where_each_kept_sample_lies(run):
     assert rows[0]["caption"] == "caption 0"
 
 
-def test_all_rows_say_why_the_others_left(run):
+def test_all_rows_include_the_reasons_of_removed_samples(run):
     _, output = write(run, "large/pruned", "parquet", all_rows=True)
 
     table = pq.read_table(output)
@@ -184,7 +184,7 @@ def test_scores_of_every_stage_are_columns(run):
     assert meaning == "highest similarity to a sample of test set val, by encoder ViT-B.32"
 
 
-def test_scores_of_what_was_drawn_of_a_corpus_are_its_own(run):
+def test_scores_of_a_drawn_corpus_belong_to_its_source(run):
     row = {"shard": 2, "row": 1, "spans": 3, "words_rate": 0.5, "plain_rate": 0.0}
     row |= {"words_caption": 2, "plain_caption": 2, "words_fuzzy": 1, "plain_fuzzy": 0}
     row |= {"words_co": ["a"], "plain_co": [], "words_fuzzy_rate": 0.5}
@@ -195,7 +195,7 @@ def test_scores_of_what_was_drawn_of_a_corpus_are_its_own(run):
     assert pq.read_table(output)["cotr"].to_pylist() == [None, None, 0.5]
 
 
-def test_captions_have_the_scores_of_each_encoder_held_out_ones_too(run):
+def test_captions_have_the_scores_of_each_encoder_including_held_out_ones(run):
     row = {"shard": 0, "row": 0, "raw": 0.75, "all": 0.25, "co": None}
     run.rows("caption_scores/own/large/00000.json", [row], SCORES, encoder="own")
     run.rows("heldout_scores/own/large/00000.json", [row | {"raw": 0.5}], SCORES, encoder="own")
@@ -221,7 +221,7 @@ def test_recall_is_the_share_of_objects_found_with_each_k(run):
     assert table["recall_clip_set_a_public_20"].to_pylist()[:2] == [0.75, None]
 
 
-def test_two_encoders_of_like_names_have_columns_of_their_own(run):
+def test_two_encoders_with_similar_names_have_separate_columns(run):
     row = {"shard": 0, "row": 0, "testset": "val", "test_shard": 0, "test_row": 0}
     for encoder, similarity in (("a-b", 0.25), ("a.b", 0.5)):
         path = f"similarities/{encoder}/large/00000.json"
@@ -234,20 +234,20 @@ def test_two_encoders_of_like_names_have_columns_of_their_own(run):
     assert table["similarity_a_b_val_2"][0].as_py() == 0.5
 
 
-def test_a_url_is_that_of_the_json(run):
+def test_a_url_comes_from_the_json(run):
     _, output = write(run, "large/pruned", "parquet", all_rows=True)
 
     urls = pq.read_table(output)["url"].to_pylist()
     assert urls[:2] == [f"https://pictures.test/{uid(9)}", f"https://pictures.test/{uid(8)}"]
-    assert urls[3] is None  # the row that never was a sample
+    assert urls[3] is None  # the row that is not a sample
 
 
 @pytest.mark.parametrize("text", ['{"url": "\\ud800"}', '{"url": ["a"]}', "{}", None])
-def test_what_is_no_url_is_null(text):
+def test_an_invalid_url_is_null(text):
     assert stated_urls(pa.chunked_array([[text]], pa.string())).to_pylist() == [None]
 
 
-def test_vectors_are_a_column_for_each_encoder_and_null_where_there_is_none(run):
+def test_each_encoder_has_a_column_of_vectors_with_null_where_there_is_none(run):
     run.embeddings("ViT-B.32", "large", "00000", {(0, 0): (1, 0, 0), (0, 1): (0, 1, 0)})
     run.embeddings("ViT-B.32", "large", "00001", {(2, 1): (0, 0, 1)})
     run.embeddings("own", "large", "00000", {(1, 0): (0.5, -0.5)})
@@ -262,7 +262,7 @@ def test_vectors_are_a_column_for_each_encoder_and_null_where_there_is_none(run)
     assert meaning == "embedding of the image by encoder own, of unit length"
 
 
-def test_vectors_are_the_same_however_few_are_held(run, monkeypatch):
+def test_vectors_are_the_same_however_few_are_held_in_memory(run, monkeypatch):
     drawn = {(0, 0): (1, 0), (0, 1): (0, 1), (1, 0): (1, 1)}
     run.embeddings("own", "large.drawn", "00000", drawn)
     run.embeddings("own", "large", "00001", {(2, 0): (2, 0)})
@@ -280,10 +280,10 @@ def test_an_export_without_embeddings_has_no_vectors(run):
     assert pq.read_schema(output).names[-1] == "url"
 
 
-# --- whole or not at all -------------------------------------------------------------------------
+# --- complete or not at all ----------------------------------------------------------------------
 
 
-def test_an_export_that_fails_leaves_nothing(run):
+def test_a_failed_export_leaves_nothing(run):
     run.manifest("large", "stray", "00001", [(2, 9, None)])
     run.manifest("large", "stray", "00000", [(0, 0, None)])
     before = sorted(os.listdir(run.folder))
@@ -294,7 +294,7 @@ def test_an_export_that_fails_leaves_nothing(run):
     assert sorted(os.listdir(run.folder)) == before
 
 
-def test_an_export_takes_what_lies_there_only_by_force(run):
+def test_an_export_replaces_an_existing_one_only_by_force(run):
     _, output = write(run, "large/pruned", "uids")
 
     with pytest.raises(InputError, match=r"out.uids: exists. Name another output, or .* --force"):
@@ -332,7 +332,7 @@ def test_an_empty_manifest_is_an_empty_export(run):
     assert documents(write(run, "large/none", "fiftyone")[1]) == []
 
 
-def test_parquet_keeps_its_columns_where_an_audit_did_not_run(run):
+def test_parquet_keeps_its_columns_if_an_audit_did_not_run(run):
     _, output = write(run, "large/all", "parquet", all_rows=True)
 
     assert pq.read_schema(output).names[:9] == [
@@ -341,7 +341,7 @@ def test_parquet_keeps_its_columns_where_an_audit_did_not_run(run):
     assert isinstance(pq.read_table(output), pa.Table)
 
 
-def test_a_control_is_not_exported_as_the_samples_of_the_corpus(run, tmp_path):
+def test_a_control_is_not_exported_as_samples_of_the_corpus(run, tmp_path):
     action = run.act(
         "repack",
         {"sealed": ("sealed/one.erased.json", run.store.put_bytes(b"s", schema="sealed"))},

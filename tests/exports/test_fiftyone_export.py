@@ -27,7 +27,7 @@ def documents(folder):
     return json.loads((folder / "samples.json").read_text())["samples"]
 
 
-def test_fiftyone_has_a_picture_and_a_document_for_each_sample(run):
+def test_fiftyone_has_an_image_and_a_document_for_each_sample(run):
     _, output = write(run, "large/pruned", "fiftyone")
 
     found = documents(output)
@@ -39,7 +39,7 @@ def test_fiftyone_has_a_picture_and_a_document_for_each_sample(run):
     assert {tag for each in found for tag in each["tags"]} == {"kept"}
 
 
-def test_fiftyone_tags_what_left_and_leaves_out_what_has_no_picture(run):
+def test_fiftyone_tags_removed_samples_and_omits_those_without_an_image(run):
     tally, output = write(run, "large/pruned", "fiftyone", all_rows=True)
 
     tags = [each["tags"] for each in documents(output)]
@@ -47,7 +47,7 @@ def test_fiftyone_tags_what_left_and_leaves_out_what_has_no_picture(run):
     assert tally.notes == ["1 rows without a usable image are left out"]
 
 
-def test_fiftyone_without_pictures_names_their_places(run):
+def test_fiftyone_without_images_names_their_places(run):
     _, output = write(run, "large/pruned", "fiftyone", pictures=False)
 
     assert len(documents(output)) == 3
@@ -61,7 +61,7 @@ def test_fiftyone_describes_each_field_that_its_samples_have(run):
     assert {each["db_field"] for each in fields} == set(documents(output)[0])
 
 
-def test_text_is_boxes_in_shares_of_the_picture(run):
+def test_text_boxes_are_fractions_of_the_image(run):
     square = (0.0, 0.0, 4.0, 0.0, 4.0, 2.0, 0.0, 2.0)
     span = Span(HOSTILE, 0.5, square)
     table = spans_table([(0, 0, [span]), (1, 0, [])])
@@ -76,7 +76,7 @@ def test_text_is_boxes_in_shares_of_the_picture(run):
     assert (second["text"], third["text"]["detections"]) == (None, [])
 
 
-def test_pictures_of_one_uid_are_a_file_each(tmp_path):
+def test_images_with_the_same_uid_have_separate_files(tmp_path):
     run = ExportedRun(tmp_path)
     pictures = [picture(shade) for shade in (1, 2, 1, 2)]
     run.index("small", "00000", [[(uid(3), "a", each) for each in pictures]])
@@ -105,7 +105,7 @@ def test_equal_exports_have_equal_bytes(run):
         lambda numbers: len(numbers) % 2 == 0
     )
 )
-def test_a_box_never_leaves_its_picture(polygon):
+def test_a_box_never_extends_beyond_its_image(polygon):
     left, top, width, height = box(polygon, 100, 50)
 
     assert min(left, top, width, height) >= 0

@@ -36,7 +36,7 @@ def read(folder):
 
 
 def hostile(folder):
-    """Names, uids and captions that would be paths, lines or markup where they were taken so."""
+    """Return a run whose names, uids and captions look like paths, lines or markup."""
     run = ExportedRun(folder)
     samples = [("../../../evil", "../../evil\n\x1b[2J\u202e", picture(n)) for n in range(2)]
     run.index("odd", "00000", [samples], key="a..%2f\u202e/<script>\\{:04d}")
@@ -67,7 +67,7 @@ def test_hf_parquet_holds_images_and_the_features_that_datasets_reads(run):
     assert features["image"] == {"_type": "Image"}
 
 
-def test_hf_parquet_is_cut_where_a_file_has_its_size(run):
+def test_hf_parquet_starts_a_new_file_at_its_size_limit(run):
     rows = Rows(run.results, run.store, find_manifest(run.results, run.store, "large/all"))
     output = run.folder / "cut"
     output.mkdir()
@@ -80,7 +80,7 @@ def test_hf_parquet_is_cut_where_a_file_has_its_size(run):
 
 
 @pytest.mark.parametrize("form", ["imagefolder", "fiftyone"])
-def test_no_name_of_a_file_comes_from_a_shard(tmp_path, form):
+def test_no_file_name_comes_from_a_shard(tmp_path, form):
     _, output = write(hostile(tmp_path), "odd/all", form)
 
     files = {str(path.relative_to(output)) for path in output.rglob("*") if path.is_file()}
@@ -99,7 +99,7 @@ def test_no_path_in_parquet_comes_from_a_shard(tmp_path):
 
 
 @pytest.mark.parametrize("form", ["imagefolder", "hf-parquet"])
-def test_an_empty_manifest_has_no_rows_and_says_so(run, form):
+def test_an_empty_manifest_has_no_rows_and_reports_it(run, form):
     run.manifest("large", "none", "00000", [(0, 0, "gone")])
 
     tally, output = write(run, "large/none", form)
@@ -110,7 +110,7 @@ def test_an_empty_manifest_has_no_rows_and_says_so(run, form):
 
 
 @pytest.mark.parametrize("form", ["imagefolder", "hf-parquet"])
-def test_a_shard_that_changed_leaves_nothing(run, form):
+def test_a_changed_shard_leaves_nothing(run, form):
     tar = run.folder / "tars/large/2.tar"
     tar.write_bytes(tar.read_bytes() + bytes(512))
 

@@ -1,4 +1,4 @@
-"""Exports, read by the programs that they are for, in an environment beside ours."""
+"""Exports, read by their target programs in a separate environment."""
 
 import io
 
@@ -76,7 +76,7 @@ def test_datasets_loads_unusual_images_and_hostile_captions(tmp_path, form):
 
 
 @pytest.mark.parametrize("form", ["imagefolder", "hf-parquet"])
-def test_datasets_loads_a_row_for_each_sample_of_one_uid(tmp_path, form):
+def test_datasets_loads_a_row_for_each_sample_with_the_same_uid(tmp_path, form):
     run = ExportedRun(tmp_path)
     shades = [1, 2, 1]
     run.index("same", "00000", [[(uid(3), str(shade), picture(shade)) for shade in shades]])
@@ -103,7 +103,7 @@ def test_mlcroissant_validates_and_reads_the_records(run):
     assert found["records"][3]["samples/reason"] == "too near"
 
 
-def test_mlcroissant_reads_no_record_of_an_empty_manifest(run):
+def test_mlcroissant_reads_no_record_from_an_empty_manifest(run):
     run.manifest("large", "none", "00000", [(0, 0, "gone")])
     output = run.folder / "out"
     export(run.results, run.store, "large/none", "croissant", output)

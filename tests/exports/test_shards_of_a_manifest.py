@@ -1,4 +1,4 @@
-"""New shards of kept samples, and shards of manifests by their names."""
+"""New shards of kept samples, and shards of manifests by name."""
 
 import fcntl
 import io
@@ -57,7 +57,7 @@ def test_a_sealed_manifest_streams_by_its_name_and_its_digest(run, asked):
     assert names(answer.stdout_bytes) == ["0001.txt", "0001.json", "0001.png"]
 
 
-def test_a_manifest_that_is_not_sealed_streams_as_if_it_were(run):
+def test_an_unsealed_manifest_streams_like_a_sealed_one(run):
     answer = ask(run, "large/pruned", 1)
 
     assert answer.exit_code == 0, answer.output
@@ -65,7 +65,7 @@ def test_a_manifest_that_is_not_sealed_streams_as_if_it_were(run):
     assert ask(run, "large/pruned", 3).stderr.startswith("Error: shard 3 of a manifest of 3")
 
 
-def test_whole_shards_hold_the_kept_samples_in_order(run):
+def test_new_shards_hold_the_kept_samples_in_order(run):
     output = run.folder / "kept"
 
     answer = ask(run, "large/pruned", "--to", output, "--samples-per-shard", 2)
@@ -109,9 +109,9 @@ def test_a_full_digest_needs_no_results(run, tmp_path):
     assert list(shards(run.folder / "kept")) == ["00000.tar"]
 
 
-def test_names_of_samples_never_reach_new_shards(tmp_path):
+def test_sample_names_never_reach_new_shards(tmp_path):
     run = ExportedRun(tmp_path)
-    tars = [[(uid(n), "x", picture(n))] for n in range(2)]  # both have a sample of the same key
+    tars = [[(uid(n), "x", picture(n))] for n in range(2)]  # both have a sample with the same key
     run.index("odd", "00000", tars, key="-rf\u202e/=%2f<b>{:04d}")
     run.manifest("odd", "all", "00000", [(0, 0, None), (1, 0, None)])
 
@@ -121,7 +121,7 @@ def test_names_of_samples_never_reach_new_shards(tmp_path):
     assert members[::3] == ["00000-00000000.txt", "00001-00000000.txt"]
 
 
-def test_an_empty_manifest_is_no_shard(run):
+def test_an_empty_manifest_gives_no_shard(run):
     run.manifest("large", "none", "00000", [(0, 0, "gone")])
 
     answer = ask(run, "large/none", "--to", run.folder / "kept")
@@ -130,7 +130,7 @@ def test_an_empty_manifest_is_no_shard(run):
     assert json.loads((run.folder / "kept/sizes.json").read_text()) == {}
 
 
-def test_new_shards_replace_only_their_own_and_by_force(run):
+def test_new_shards_replace_only_their_own_kind_and_only_by_force(run):
     output = run.folder / "kept"
     ask(run, "large/pruned", "--to", output)
 
@@ -144,7 +144,7 @@ def test_new_shards_replace_only_their_own_and_by_force(run):
     assert "a folder that has no .clipaudit" in answer.stderr
 
 
-def test_a_shard_that_changed_leaves_only_whole_ones_and_no_sizes(run):
+def test_a_changed_shard_leaves_only_complete_ones_and_no_sizes(run):
     tar = run.folder / "tars/large/2.tar"
     tar.write_bytes(tar.read_bytes() + bytes(512))
 
@@ -158,7 +158,7 @@ def content(folder):
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
-def test_whole_shards_are_kept_and_missing_ones_are_written(run):
+def test_complete_shards_are_kept_and_missing_ones_are_written(run):
     output = run.folder / "kept"
     asked = ("large/all", "--to", output, "--samples-per-shard", 2)
     ask(run, *asked)
@@ -174,7 +174,7 @@ def test_whole_shards_are_kept_and_missing_ones_are_written(run):
     assert (output / "00000.tar").stat().st_mtime_ns == kept
 
 
-def test_sources_of_whole_shards_alone_are_not_read(run):
+def test_sources_needed_only_for_complete_shards_are_not_read(run):
     asked = ("large/pruned", "--to", run.folder / "kept", "--samples-per-shard", 1)
     ask(run, *asked)
     (run.folder / "kept/00002.tar").unlink()
@@ -199,7 +199,7 @@ def test_another_manifest_or_size_is_refused_and_changes_nothing(run, manifest, 
     assert content(output) == before
 
 
-def test_a_folder_of_other_files_is_refused_and_stays(run):
+def test_a_folder_of_other_files_is_refused_and_unchanged(run):
     (run.folder / "kept").mkdir()
     (run.folder / "kept/00000.tar").write_bytes(b"mine")
 
@@ -209,7 +209,7 @@ def test_a_folder_of_other_files_is_refused_and_stays(run):
     assert content(run.folder / "kept") == {"00000.tar": b"mine"}
 
 
-def test_a_folder_that_another_command_writes_is_refused(run):
+def test_a_folder_that_another_command_is_writing_is_refused(run):
     output = run.folder / "kept"
     ask(run, "large/pruned", "--to", output)
     with (output / ".clipaudit").open() as mark:
@@ -253,7 +253,7 @@ def test_a_manifest_without_parts_is_one_message(run):
     assert "has no parts yet" in answer.stderr
 
 
-def test_an_index_that_is_not_whole_is_one_message(run):
+def test_an_incomplete_index_is_one_message(run):
     (run.results / "shards/large/00000.json").unlink()
 
     answer = ask(run, "large/all", 0)

@@ -1,4 +1,4 @@
-"""Folders as img2dataset writes them, made by hand."""
+"""Hand-made folders as img2dataset writes them."""
 
 import io
 import tarfile
@@ -10,9 +10,9 @@ STATUSES = ("success", "failed_to_download", "success", "success")
 
 
 def download(folder, *shards, **columns):
-    """Write shards 00000 and on; each is the statuses of its rows, two of STATUSES if none.
+    """Write shards from 00000 on, each from the statuses of its rows; by default two of STATUSES.
 
-    `columns` are values of further columns, the same in each shard.
+    `columns` are values of additional columns, the same in each shard.
     """
     folder.mkdir()
     for number, statuses in enumerate(shards or [STATUSES, STATUSES]):
@@ -20,7 +20,7 @@ def download(folder, *shards, **columns):
         rows = {"key": keys, "status": list(statuses), **columns}
         pq.write_table(pa.table(rows), folder / f"{number:05d}.parquet")
         kept = [key for key, status in zip(keys, statuses, strict=True) if status == "success"]
-        put_samples(folder / f"{number:05d}.tar", reversed(kept))  # as downloads end, in no order
+        put_samples(folder / f"{number:05d}.tar", reversed(kept))  # in any order, like downloads
         (folder / f"{number:05d}_stats.json").write_text("{}")
     return folder
 

@@ -40,7 +40,7 @@ def imported(images, cases, name="aro"):
 
 
 def stated(images):
-    """What the JSON of the first shard's samples says, as the index keeps it."""
+    """Return the JSON of the first shard's samples, as the index keeps it."""
     shards = [(0, images.parent / "tars" / "00000.tar")]
     samples, drops = index_shards(
         shards, Captioning("none"), needs_caption=False, needs_label=False
@@ -88,7 +88,7 @@ def test_order_cases_keep_their_image_and_their_first_caption_is_right(images):
     assert bytes(first_image(raw.members)) == (images / "1.png").read_bytes()
 
 
-def test_the_block_names_the_tars_and_wants_no_captions(images):
+def test_the_block_names_the_tars_and_needs_no_captions(images):
     block = imported(images, [case()] * 1001, name="relation").blocks["corpora"]["relation"]
 
     assert block["shards"] == f"{images.parent}/tars/{{00000..00001}}.tar"
@@ -109,7 +109,7 @@ def test_the_block_names_the_tars_and_wants_no_captions(images):
         ([case("../cases.json")], "no image ../cases.json"),
     ],
 )
-def test_cases_that_cannot_be_used_are_one_error(images, cases, message):
+def test_unusable_cases_are_one_error(images, cases, message):
     with pytest.raises(InputError, match=message):
         imported(images, cases)
 

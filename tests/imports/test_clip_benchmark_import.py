@@ -15,7 +15,7 @@ from clipaudit.imports.settings_file import add_blocks
 
 
 def wds(folder, texts, **members):
-    """A test set of two samples in two shards, with these texts beside it."""
+    """Write a test set of two samples in two shards, with these texts beside it."""
     (folder / "test").mkdir(parents=True)
     for name, text in {"test/nshards.txt": "2", **texts}.items():
         (folder / name).write_text(text)
@@ -60,7 +60,7 @@ def test_a_classification_set_becomes_a_corpus_and_its_label_set(tmp_path):
     assert imported.notes[0] == "2 shards, 2 samples, 2 of 3 classes occur, 2 prompts"
 
 
-def test_sets_of_equal_classes_may_share_a_label_set(tmp_path):
+def test_sets_with_the_same_classes_can_share_a_label_set(tmp_path):
     blocks = import_clip_benchmark(classified(tmp_path / "v2"), "v2", label_set="imagenet").blocks
 
     assert list(blocks["label_sets"]) == ["imagenet"]
@@ -82,8 +82,8 @@ def test_a_set_of_some_classes_is_written_with_the_map_to_all(tmp_path):
     assert "classes: [2, 3, 5]" in path.read_text()
 
 
-def test_the_lines_of_the_docs_write_objectnets_map(tmp_path):
-    """Labels go by the folders' names: alarm (two ImageNet classes), then bench."""
+def test_the_code_in_the_docs_writes_objectnets_map(tmp_path):
+    """Labels follow the folder names: alarm (two ImageNet classes), then bench."""
     mappings, made = tmp_path / "data/objectnet-1.0/mappings", tmp_path / "data/objectnet"
     for folder in (mappings, made):
         folder.mkdir(parents=True)
@@ -113,7 +113,7 @@ def test_a_retrieval_set_has_captions_and_no_classes(tmp_path):
     assert imported.notes[0] == "2 shards, 2 samples, 3 captions"
 
 
-def test_a_label_outside_of_the_classes_is_refused(tmp_path):
+def test_a_label_outside_the_classes_is_refused(tmp_path):
     folder = classified(tmp_path / "pets", labels=(b"0", b"3"))
 
     with pytest.raises(

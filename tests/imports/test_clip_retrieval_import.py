@@ -9,7 +9,7 @@ from clipaudit.imports.clip_retrieval import import_clip_retrieval
 
 @pytest.fixture
 def folder(tmp_path):
-    """Two files of embeddings, as clip-retrieval's inference leaves them."""
+    """Return two files of embeddings, as clip-retrieval's inference writes them."""
     for name in ("img_emb", "metadata"):
         (tmp_path / name).mkdir()
     for number in range(2):
@@ -46,7 +46,7 @@ def test_an_array_without_metadata_is_refused(folder):
         imported(folder)
 
 
-def test_rows_of_another_length_are_counted_and_said(folder):
+def test_rows_of_another_length_are_counted_and_reported(folder):
     np.save(folder / "img_emb/img_emb_0.npy", np.diag([9, 20, 1, 1]).astype(np.float16)[:3])
 
     assert imported(folder).notes[1] == (
@@ -55,6 +55,6 @@ def test_rows_of_another_length_are_counted_and_said(folder):
     )
 
 
-def test_a_column_that_is_not_there_is_refused(folder):
+def test_a_missing_column_is_refused(folder):
     with pytest.raises(InputError, match="no column 'url', but image_path, caption"):
         imported(folder, column="url", join_on="url")

@@ -1,4 +1,4 @@
-"""Parquet files that Hugging Face's datasets wrote, read by the index."""
+"""Parquet files written by Hugging Face's datasets, read by the index."""
 
 import csv
 import hashlib
@@ -33,7 +33,7 @@ def write_jsonl(path, rows):
 
 
 def image_folder(folder, column, metadata):
-    """A folder of images with metadata; return the digest of each image's pixels, and its text."""
+    """Write a folder of images with metadata; return each image's pixel digest and its text."""
     folder.mkdir()
     rng, rows, truth = np.random.default_rng(0), [], []
     for number, ((kind, mode), text) in enumerate(zip(KINDS, TEXTS, strict=True)):
@@ -63,7 +63,7 @@ def pixels_digest(data):
         ("shards", "csv"),
     ],
 )
-def test_images_and_captions_that_datasets_wrote_are_read_exactly(tmp_path, way, metadata, column):
+def test_images_and_captions_written_by_datasets_are_read_exactly(tmp_path, way, metadata, column):
     truth = image_folder(tmp_path / "source", column, metadata)
     asked(tmp_path, WRITE, way, tmp_path / "source", tmp_path / "hub")
     files = sorted((tmp_path / "hub").rglob("*.parquet"))
@@ -80,7 +80,7 @@ def test_images_and_captions_that_datasets_wrote_are_read_exactly(tmp_path, way,
     assert list(zip(images, samples["caption"].to_pylist(), strict=True)) == truth
 
 
-def test_the_column_of_captions_is_found_or_named(tmp_path):
+def test_the_caption_column_is_found_or_named(tmp_path):
     for column in ("text", "legend"):
         image_folder(tmp_path / f"of-{column}", column, "jsonl")
         asked(tmp_path, WRITE, "shards", tmp_path / f"of-{column}", tmp_path / column)

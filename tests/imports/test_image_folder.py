@@ -39,7 +39,7 @@ def dropped(lists, captioning=None):
     return dict(zip(drops["key"].to_pylist(), drops["reason"].to_pylist(), strict=True))
 
 
-def test_pictures_are_samples_whose_keys_are_their_paths(folder, tmp_path):
+def test_images_are_samples_whose_keys_are_their_paths(folder, tmp_path):
     imported = import_folder(folder, "photos", tmp_path / "lists", per_list=2)
 
     samples = indexed(tmp_path / "lists")
@@ -65,7 +65,7 @@ def test_classes_are_mixed(tmp_path):
     assert 5 <= sum(labels[:20]) <= 15
 
 
-def test_the_same_pictures_give_the_same_bytes(folder, tmp_path):
+def test_the_same_images_give_the_same_bytes(folder, tmp_path):
     for name in ("first", "second"):
         import_folder(folder, "photos", tmp_path / name)
 
@@ -75,7 +75,7 @@ def test_the_same_pictures_give_the_same_bytes(folder, tmp_path):
     assert first == second
 
 
-def test_uppermost_folders_become_classes(folder, tmp_path):
+def test_top_level_folders_become_classes(folder, tmp_path):
     imported = import_folder(folder, "photos", tmp_path / "lists", classes=True)
 
     assert (tmp_path / "lists/classes.txt").read_text() == "cats\ndogs\n"
@@ -87,7 +87,7 @@ def test_uppermost_folders_become_classes(folder, tmp_path):
     assert imported.notes[0] == "3 images in 1 list, 0 with a caption, 2 classes"
 
 
-def test_texts_beside_pictures_are_captions(folder, tmp_path):
+def test_texts_beside_images_are_captions(folder, tmp_path):
     (folder / "cats/a.txt").write_text("a cat")
 
     imported = import_folder(folder, "photos", tmp_path / "lists")
@@ -97,7 +97,7 @@ def test_texts_beside_pictures_are_captions(folder, tmp_path):
     assert imported.blocks["corpora"]["photos"]["captions"] == "text"
 
 
-def test_json_beside_a_picture_is_kept(folder, tmp_path):
+def test_json_beside_an_image_is_kept(folder, tmp_path):
     (folder / "cats/a.json").write_text('{"author": "me"}')
 
     import_folder(folder, "photos", tmp_path / "lists")
@@ -121,19 +121,19 @@ def test_lists_of_another_folder_are_kept(folder, tmp_path):
         import_folder(folder / "cats", "cats", tmp_path / "lists")
 
 
-def test_a_picture_outside_of_all_classes_is_refused(folder, tmp_path):
+def test_an_image_outside_all_classes_is_refused(folder, tmp_path):
     (folder / "cats/a.png").rename(folder / "a.png")
 
     with pytest.raises(InputError, match=r"1 of 3 images are not in the folder.* first 'a\.png'"):
         import_folder(folder, "photos", tmp_path / "lists", classes=True)
 
 
-def test_a_folder_without_pictures_is_refused(tmp_path):
+def test_a_folder_without_images_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"no images below it that end in \.jpeg, \.jpg, \.png"):
         import_folder(tmp_path, "photos", tmp_path / "lists")
 
 
-def test_a_new_image_comes_last_and_one_that_is_gone_leaves(folder, tmp_path):
+def test_a_new_image_comes_last_and_a_deleted_one_is_removed(folder, tmp_path):
     import_folder(folder, "photos", tmp_path / "lists", per_list=2)
     (folder / "cats/b.png").write_bytes(picture(np.random.default_rng(1)))
     (folder / "cats/a.png").unlink()
@@ -144,14 +144,14 @@ def test_a_new_image_comes_last_and_one_that_is_gone_leaves(folder, tmp_path):
     assert samples["shard"].to_pylist() == [0, 1, 1]
 
 
-def test_files_that_stay_are_read_once(folder, tmp_path, monkeypatch):
+def test_unchanged_files_are_read_once(folder, tmp_path, monkeypatch):
     for path in folder.rglob("*.*"):
         os.utime(path, (0, 0))
     import_folder(folder, "photos", tmp_path / "lists")
     monkeypatch.setattr(hashlib, "file_digest", lambda *_: pytest.fail("an image was read again"))
     import_folder(folder, "photos", tmp_path / "lists")
 
-    (folder / "cats/a.txt").write_text("a cat")  # the image is read again, too
+    (folder / "cats/a.txt").write_text("a cat")  # the image is read again too
     with pytest.raises(pytest.fail.Exception):
         import_folder(folder, "photos", tmp_path / "lists")
 
@@ -164,7 +164,7 @@ def test_an_image_that_changed_since_is_refused(folder, tmp_path):
         indexed(tmp_path / "lists")
 
 
-def test_links_out_of_the_folder_and_in_circles_are_drops(folder, tmp_path):
+def test_links_out_of_the_folder_and_circular_links_are_drops(folder, tmp_path):
     (tmp_path / "secret.png").write_bytes(picture(np.random.default_rng(2)))
     (folder / "cats/out.png").symlink_to(tmp_path / "secret.png")
     (folder / "cats/loop.png").symlink_to("loop.png")
@@ -201,7 +201,7 @@ def test_a_text_that_is_too_long_is_read_only_up_to_the_limit(folder, tmp_path):
     assert dropped(tmp_path / "lists") == {"cats/a.png": "text too long"}
 
 
-def test_a_text_that_is_no_utf8_is_a_bad_caption(folder, tmp_path):
+def test_a_text_that_is_not_utf8_is_a_bad_caption(folder, tmp_path):
     (folder / "cats/a.txt").write_bytes(b"caf\xe9")
     import_folder(folder, "photos", tmp_path / "lists")
 
@@ -216,7 +216,7 @@ def test_a_link_within_the_folder_is_an_image(folder, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["new\nline.png", "bell\a.png", "bytes\udcff.png", "ß日.png"])
-def test_odd_names_are_read_and_shown(folder, tmp_path, name):
+def test_odd_names_are_read_and_escaped(folder, tmp_path, name):
     (folder / name).write_bytes(picture(np.random.default_rng(3)))
     import_folder(folder, "photos", tmp_path / "lists")
 
@@ -263,7 +263,7 @@ def test_tables_of_image_folders_give_captions_and_fields(folder, tmp_path):
         ("metadata.jsonl", "{", r"metadata\.jsonl: cannot be read: .*Correct it"),
     ],
 )
-def test_bad_tables_are_refused(folder, tmp_path, name, text, message):
+def test_invalid_tables_are_refused(folder, tmp_path, name, text, message):
     (folder / name).write_text(text)
 
     with pytest.raises(InputError, match=message):

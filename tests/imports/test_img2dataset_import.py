@@ -21,7 +21,7 @@ def test_the_block_names_the_shards_as_a_range(tmp_path):
     }
 
 
-def test_captions_are_read_where_img2dataset_had_them(tmp_path):
+def test_captions_are_read_if_img2dataset_had_them(tmp_path):
     folder = download(tmp_path / "web", caption=CAPTIONS)
 
     imported = import_img2dataset(folder, "web")
@@ -39,7 +39,7 @@ def test_rows_are_counted_by_status(tmp_path):
     ]
 
 
-def test_samples_that_the_parquet_lacks_are_named_by_shard_and_number(tmp_path):
+def test_samples_missing_from_the_parquet_are_named_by_shard_and_number(tmp_path):
     folder = download(tmp_path / "web")
     put_samples(folder / "00001.tar", ["000010000", "000010002", "strange", "stranger"])
 
@@ -51,7 +51,7 @@ def test_samples_that_the_parquet_lacks_are_named_by_shard_and_number(tmp_path):
     ) in str(refused.value)
 
 
-def test_of_many_shards_some_can_be_compared(tmp_path):
+def test_only_some_of_many_shards_can_be_compared(tmp_path):
     folder = download(tmp_path / "web", *[STATUSES] * 6)
     put_samples(folder / "00001.tar", ["strange"])
 
@@ -60,7 +60,7 @@ def test_of_many_shards_some_can_be_compared(tmp_path):
     assert notes[1] == "3 of 6 shards were compared: samples of the tar = rows with success"
 
 
-def test_a_cut_tar_is_refused(tmp_path):
+def test_a_truncated_tar_is_refused(tmp_path):
     folder = download(tmp_path / "web")
     tar = folder / "00000.tar"
     tar.write_bytes(tar.read_bytes()[:2000])
@@ -70,7 +70,7 @@ def test_a_cut_tar_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["00001.parquet", "00001_stats.json", "00001.tar"])
-def test_a_shard_that_was_not_finished_is_refused(tmp_path, name):
+def test_an_unfinished_shard_is_refused(tmp_path, name):
     folder = download(tmp_path / "web")
     (folder / name).unlink()
 
@@ -83,7 +83,7 @@ def test_other_formats_of_img2dataset_are_refused(tmp_path):
         import_img2dataset(tmp_path, "web")
 
 
-def test_a_parquet_of_others_is_refused(tmp_path):
+def test_an_invalid_parquet_is_refused(tmp_path):
     folder = download(tmp_path / "web")
     (folder / "00000.parquet").write_bytes(b"PAR1")
 

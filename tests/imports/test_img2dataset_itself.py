@@ -1,4 +1,4 @@
-"""img2dataset's own release, a program beside ours, downloads from a server on loopback."""
+"""img2dataset's own release, a separate program, downloads from a server on loopback."""
 
 import http.server
 import io
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(
 
 
 class Pictures(http.server.BaseHTTPRequestHandler):
-    """Serves a grey picture by its number; every fifth is none, and there are nine of them."""
+    """Serve a grey image by its number; every fifth is invalid, and nine exist."""
 
     def do_GET(self):
         number = int(self.path.strip("/").removesuffix(".jpg"))
@@ -36,7 +36,7 @@ class Pictures(http.server.BaseHTTPRequestHandler):
         self.wfile.write(b"no picture" if number % 5 == 4 else out.getvalue())
 
     def log_message(self, *arguments):
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture
@@ -66,12 +66,12 @@ def downloaded(server, tmp_path):
         "thread_count": 2,
     }
     command = [PROGRAM, *(f"--{name}={value}" for name, value in settings.items())]
-    quiet = {"NO_ALBUMENTATIONS_UPDATE": "1", "WANDB_MODE": "disabled"}  # no word to anyone
+    quiet = {"NO_ALBUMENTATIONS_UPDATE": "1", "WANDB_MODE": "disabled"}  # no network requests
     subprocess.run(command, check=True, capture_output=True, env={**os.environ, **quiet})
     return tmp_path / "web"
 
 
-def test_what_it_downloads_is_imported_and_indexed(downloaded):
+def test_a_real_download_is_imported_and_indexed(downloaded):
     imported = import_img2dataset(downloaded, "web")
     paths = map(Path, expand_shards([imported.blocks["corpora"]["web"]["shards"]]))
     samples, drops = index_shards(

@@ -17,7 +17,7 @@ names = st.builds(
 
 
 @given(st.lists(names, min_size=1, unique=True))
-def test_patterns_expand_to_the_files_in_their_order(paths):
+def test_patterns_expand_to_the_files_in_order(paths):
     assert expand_shards(file_patterns(paths)) == paths
 
 
@@ -37,9 +37,9 @@ def test_a_block_that_the_settings_would_refuse_is_refused(blocks, message):
     ("cores", "shards", "samples", "size"),
     [
         (8, 100, 90_000, 12),  # a part for each core
-        (64, 10, 3_000, 3),  # not so many that they are tiny
-        (2, 1_000, 10_000_000, 10),  # more where a part would take hours
-        (16, 3, 600_000, 1),  # no part has less than a shard
+        (64, 10, 3_000, 3),  # parts are not tiny
+        (2, 1_000, 10_000_000, 10),  # more parts if one would take hours
+        (16, 3, 600_000, 1),  # a part has at least one shard
         (4, 5, 0, 5),
     ],
 )
@@ -49,7 +49,7 @@ def test_parts_follow_shards_samples_and_cores(monkeypatch, cores, shards, sampl
     assert part_size(shards, samples)[0] == size
 
 
-def test_the_size_of_parts_is_said(monkeypatch):
+def test_the_size_of_parts_is_reported(monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
 
     assert part_size(6, 6_000)[1] == (

@@ -1,4 +1,4 @@
-"""Importers that write corpora without pictures."""
+"""Importers that write corpora without images."""
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +12,7 @@ from clipaudit.imports.datacomp import import_listed_datacomp
 
 
 def write(path, count, *columns):
-    """Write the metadata of `count` samples; every column tells them apart."""
+    """Write the metadata of `count` samples; every column identifies them."""
     path.parent.mkdir(exist_ok=True)
     values = [f"{row:032x}" for row in range(count)]
     pq.write_table(pa.table({name: values for name in columns}), path)
@@ -20,7 +20,7 @@ def write(path, count, *columns):
 
 @pytest.fixture
 def folder(tmp_path):
-    """Two files of clip-retrieval's inference, of LAION's columns."""
+    """Return two files of clip-retrieval's inference, with LAION's columns."""
     (tmp_path / "img_emb").mkdir()
     for number in range(2):
         np.save(tmp_path / f"img_emb/img_emb_{number}.npy", np.eye(4)[: 3 + number])
@@ -35,7 +35,7 @@ def imported(folder, **options):
     )
 
 
-def test_metadata_become_a_corpus_and_embeddings_go_by_its_rows(folder):
+def test_metadata_becomes_a_corpus_whose_embeddings_are_joined_by_row(folder):
     found = imported(folder)
 
     files = f"{folder}/metadata/metadata_{{0..1}}.parquet"
@@ -56,13 +56,13 @@ def test_a_column_that_some_files_lack_is_not_named(folder):
     assert "caption" not in block["metadata"]
 
 
-def test_large_files_are_a_part_each(folder, monkeypatch):
+def test_each_large_file_is_a_part(folder, monkeypatch):
     monkeypatch.setattr(listed, "ROWS_PER_PART", 4)
 
     assert imported(folder).blocks["corpora"]["web"]["shards_per_part"] == 1
 
 
-def test_a_corpus_whose_rows_only_urls_name_is_refused(folder):
+def test_a_corpus_whose_rows_have_only_urls_is_refused(folder):
     with pytest.raises(InputError, match="a corpus needs a key or a uid for each row"):
         imported(folder, column="url", join_on="url")
 

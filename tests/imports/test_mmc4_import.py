@@ -10,7 +10,7 @@ from clipaudit.imports.mmc4 import IMAGES, list_images
 
 
 def document(texts, *images):
-    """A document of MMC4 v1.1: an image is its URL and the number of its text."""
+    """Return a document of MMC4 v1.1: an image is its URL and the number of its text."""
     infos = [
         {
             "face_detections": None,
@@ -40,7 +40,7 @@ def docs(tmp_path):
     return tmp_path / "docs"
 
 
-def test_each_image_gets_the_sentence_that_it_is_matched_to(docs, tmp_path):
+def test_each_image_gets_its_matched_sentence(docs, tmp_path):
     (docs / "docs_shard_0_v3.jsonl").write_text(f"{NONE}\n{DOG}\n")
 
     lines = list_images(docs, tmp_path / "lists")
@@ -67,7 +67,7 @@ def test_zipped_documents_give_the_same_lists(docs, tmp_path, monkeypatch):
     assert lines[0] == "6 images of 2 documents, in 2 lists"
 
 
-def test_a_line_without_an_end_is_refused(docs, tmp_path, monkeypatch):
+def test_a_line_that_is_too_long_is_refused(docs, tmp_path, monkeypatch):
     monkeypatch.setattr(mmc4, "_LONGEST_LINE", 1000)
     with zipfile.ZipFile(docs / "a.jsonl.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("a.jsonl", "x" * 100_000)
@@ -88,7 +88,7 @@ def test_a_line_without_an_end_is_refused(docs, tmp_path, monkeypatch):
         ('{"text_list": ["a"], "image_info": [3]}', r"image 0: raw_url is null"),
     ],
 )
-def test_what_is_no_document_names_its_line_and_leaves_no_list(docs, tmp_path, line, message):
+def test_an_invalid_document_names_its_line_and_leaves_no_list(docs, tmp_path, line, message):
     (docs / "a.jsonl").write_text(f"{DOG}\n{line}\n")
 
     with pytest.raises(InputError, match=rf"a\.jsonl, {message}" if "line" in message else message):

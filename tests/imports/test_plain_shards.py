@@ -25,7 +25,7 @@ def block_of(folder, **options):
     return import_shards([str(folder)], "web", **options).blocks["corpora"]["web"]
 
 
-def test_tars_of_a_folder_become_a_corpus_in_the_order_of_their_numbers(folder):
+def test_tars_of_a_folder_become_a_corpus_in_numerical_order(folder):
     for number in (10, 9, 8):
         put(folder, {"txt": b"a cat"}, {"txt": b"a dog"}, name=f"{number}.tar")
 
@@ -48,13 +48,13 @@ def test_tars_of_a_folder_become_a_corpus_in_the_order_of_their_numbers(folder):
         ({}, "none"),
     ],
 )
-def test_captions_are_read_from_where_they_are(folder, members, captions):
+def test_captions_are_found_in_the_members_that_have_them(folder, members, captions):
     put(folder, members)
 
     assert block_of(folder)["captions"] == captions
 
 
-def test_texts_of_the_json_that_are_no_caption_are_named(folder):
+def test_texts_in_the_json_that_are_not_captions_are_named(folder):
     put(folder, {"json": json.dumps({"alt": "a cat", "size": 3}).encode()})
 
     notes = import_shards([str(folder)], "web").notes
@@ -76,7 +76,7 @@ def test_labels_are_used_with_their_classes(folder):
     )
 
 
-def test_labels_without_classes_are_said(folder):
+def test_labels_without_classes_are_reported(folder):
     put(folder, {"cls": b"1"})
 
     notes = import_shards([str(folder)], "web").notes
@@ -86,7 +86,7 @@ def test_labels_without_classes_are_said(folder):
 
 
 @pytest.mark.parametrize(("members", "fault"), [({"cls": b"2"}, "2 is outside 0 to 1"), ({}, "no")])
-def test_a_label_that_is_no_class_is_refused(folder, members, fault):
+def test_a_label_that_is_not_a_class_is_refused(folder, members, fault):
     put(folder, {"cls": b"1"}, members)
     (folder / "pets.txt").write_text("cat\ndog\n")
 
@@ -103,21 +103,21 @@ def test_only_the_first_samples_of_a_tar_are_read_and_all_are_counted(folder, mo
     )
 
 
-def test_samples_that_cannot_be_used_are_counted(folder):
+def test_unusable_samples_are_counted(folder):
     put(folder, {"txt": b"a cat"}, {"txt": b"\xff"})
 
     notes = import_shards([str(folder)], "web").notes
     assert notes[1].startswith(f"1 of these cannot be used, first {folder}/0.tar: row 1, 00001: ")
 
 
-def test_tars_without_pictures_are_refused(folder):
+def test_tars_without_images_are_refused(folder):
     write_shard(folder / "0.tar", [{"mp3": b"sound", "txt": b"a cat"}])
 
     with pytest.raises(InputError, match=r"1 samples tried, none with an image .*found: mp3, txt"):
         block_of(folder)
 
 
-def test_a_file_that_is_no_tar_is_refused(folder):
+def test_a_file_that_is_not_a_tar_is_refused(folder):
     (folder / "0.tar").write_bytes(b"<html>" * 200)
 
     with pytest.raises(InputError, match=r"0\.tar: not a readable tar"):
@@ -149,14 +149,14 @@ def test_a_url_is_refused():
         find_shards(["https://example.org/0.tar"])
 
 
-def test_captions_are_found_in_a_field_that_is_called_so(folder):
+def test_captions_are_found_in_a_field_with_a_known_name(folder):
     put(folder, {"json": b'{"id": "7", "text": "a cat"}'})
 
     block = block_of(folder)
     assert (block["captions"], block["caption_field"]) == ("text", "text")
 
 
-def test_a_field_that_is_named_holds_the_captions(folder):
+def test_a_field_named_by_the_user_holds_the_captions(folder):
     put(folder, {"json": b'{"alt": "a cat", "text": "buy now"}'})
 
     assert block_of(folder, caption="alt")["caption_field"] == "alt"
@@ -164,7 +164,7 @@ def test_a_field_that_is_named_holds_the_captions(folder):
         block_of(folder, caption="tags")
 
 
-def test_parquet_beside_tars_is_no_shard(folder):
+def test_parquet_beside_tars_is_not_a_shard(folder):
     put(folder, {"txt": b"a cat"})
     (folder / "0.parquet").write_bytes(b"img2dataset's")
 

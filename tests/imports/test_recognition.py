@@ -18,7 +18,7 @@ from clipaudit.imports.recognition import recognise
         (["readme.txt"], None),
     ],
 )
-def test_names_of_files_say_which_importer_reads_a_folder(tmp_path, names, importer):
+def test_file_names_determine_which_importer_reads_a_folder(tmp_path, names, importer):
     for name in names:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(b"")

@@ -38,20 +38,20 @@ def path(tmp_path):
     return path
 
 
-def test_a_new_file_holds_the_block_alone(tmp_path):
+def test_a_new_file_has_only_the_block(tmp_path):
     add_blocks(tmp_path / "new.yaml", BLOCK, force=False)
 
     assert yaml.safe_load((tmp_path / "new.yaml").read_text()) == BLOCK
 
 
-def test_every_other_line_stays_as_it_was(path):
+def test_every_other_line_stays_unchanged(path):
     add_blocks(path, BLOCK, force=False)
 
     added = "  web:\n    shards: web/{0..1}.tar\n    captions: text\n"
     assert path.read_text() == TEXT.replace("of March\n", f"of March\n{added}")
 
 
-def test_a_section_that_is_not_there_goes_to_the_end(path):
+def test_a_missing_section_is_added_at_the_end(path):
     add_blocks(path, {"label_sets": {"web": {"classes": "c.txt"}}}, force=False)
 
     assert path.read_text() == f"{TEXT}\nlabel_sets:\n  web:\n    classes: c.txt\n"
@@ -66,7 +66,7 @@ def test_adding_twice_changes_nothing(path):
     assert path.read_text() == once
 
 
-def test_another_block_of_the_name_is_replaced_by_force_alone(path):
+def test_a_different_block_of_the_same_name_is_replaced_only_by_force(path):
     other = {"corpora": {"b": {"shards": "c.tar"}}}
     with pytest.raises(ConfigError, match=r"corpora\.b exists and differs"):
         add_blocks(path, other, force=False)
@@ -78,14 +78,14 @@ def test_another_block_of_the_name_is_replaced_by_force_alone(path):
     assert "# a comment at the end\n\nresults: out\n" in path.read_text()
 
 
-def test_a_block_that_another_needs_as_an_anchor_is_not_replaced(path):
+def test_a_block_that_another_uses_as_an_anchor_is_not_replaced(path):
     other = {"corpora": {"a": {"shards": "a.tar", "captions": "none"}}}
     with pytest.raises(ConfigError, match=r"Paste it by hand:\ncorpora:\n  a:\n    shards: a\.tar"):
         add_blocks(path, other, force=True)
     assert path.read_text() == TEXT
 
 
-def test_force_replaces_what_the_import_states_and_keeps_the_rest(path):
+def test_force_replaces_imported_values_and_keeps_the_rest(path):
     path.write_text(HAND)
     _, notes = add_blocks(path, {"corpora": {"v2": {**NEW, "shards_per_part": 9}}}, force=True)
 
@@ -93,7 +93,7 @@ def test_force_replaces_what_the_import_states_and_keeps_the_rest(path):
     assert notes == ["corpora.v2: title, shards_per_part kept", f"{path}: corpora.v2"]
 
 
-def test_a_title_by_hand_is_no_difference(path):
+def test_a_hand_written_title_is_not_a_difference(path):
     path.write_text(HAND.replace("old.tar", "new.tar"))
 
     add_blocks(path, {"corpora": {"v2": {**NEW, "shards_per_part": 9}}}, force=False)
@@ -120,21 +120,21 @@ def test_a_section_of_another_kind_is_one_message(path, wrong):
         add_blocks(path, BLOCK, force=True)
 
 
-def test_a_section_in_braces_is_pasted_by_hand(path):
+def test_a_section_in_braces_must_be_edited_by_hand(path):
     path.write_text("corpora: {a: {shards: a.tar}}\n")
 
     with pytest.raises(ConfigError, match="Paste it by hand"):
         add_blocks(path, BLOCK, force=False)
 
 
-def test_settings_that_would_be_wrong_are_not_written(path):
+def test_invalid_settings_are_not_written(path):
     with pytest.raises(ConfigError, match=r"corpora\.web\.labels: 'gone' is not among label_sets"):
         add_blocks(path, {"corpora": {"web": {"shards": "w.tar", "labels": "gone"}}}, force=False)
     assert path.read_text() == TEXT
 
 
 @pytest.mark.parametrize("last", ["a.tar", "'a.tar'", ">-\n      a.tar\n", "[a.tar]", "[\n a.tar]"])
-def test_the_end_of_a_file_without_a_line_end_is_found(path, last):
+def test_the_end_of_a_file_without_a_final_newline_is_found(path, last):
     path.write_text(f"corpora:\n  a:\n    shards: {last}")
 
     add_blocks(path, BLOCK, force=False)

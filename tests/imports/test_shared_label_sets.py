@@ -6,7 +6,7 @@ from clipaudit.imports.label_sets import share_label_sets
 
 @pytest.fixture
 def settings(tmp_path):
-    """Settings of one test set with three classes."""
+    """Return settings of one test set with three classes."""
     label_set = classes(tmp_path, "old", "cat\ndog\nfish", templates=["a {}"])
     return {"label_sets": {"pets": label_set}, "corpora": {"pets": {"labels": "pets"}}}
 
@@ -20,7 +20,7 @@ def blocks(label_set, name="v2", corpus="v2"):
     return {"label_sets": {name: label_set}, "corpora": {corpus: {"labels": name}}}
 
 
-def test_the_same_classes_elsewhere_are_used(tmp_path, settings):
+def test_a_label_set_with_the_same_classes_is_used(tmp_path, settings):
     new = classes(tmp_path, "new", "cat\ndog \nfish\n", templates=["a {}"])
 
     found, notes = share_label_sets(blocks(new), settings, force=False)
@@ -29,27 +29,27 @@ def test_the_same_classes_elsewhere_are_used(tmp_path, settings):
     assert notes == ["label_sets.pets has the same 3 classes: used"]
 
 
-def test_an_import_without_prompts_takes_those_that_are_there(tmp_path, settings):
+def test_an_import_without_prompts_uses_existing_ones(tmp_path, settings):
     new = classes(tmp_path, "new", "cat\ndog\nfish")
 
     assert "label_sets" not in share_label_sets(blocks(new), settings, force=False)[0]
 
 
 @pytest.mark.parametrize("text", ["dog\ncat\nfish", "cat\ncow", "cat\ndog\nfish\nbird"])
-def test_another_order_or_number_is_another_label_set(tmp_path, settings, text):
+def test_another_order_or_number_of_classes_is_another_label_set(tmp_path, settings, text):
     new = blocks(classes(tmp_path, "new", text, templates=["a {}"]))
 
     assert share_label_sets(new, settings, force=False) == (new, [])
 
 
-def test_other_prompts_are_another_label_set(tmp_path, settings):
+def test_different_prompts_are_another_label_set(tmp_path, settings):
     new = blocks(classes(tmp_path, "new", "cat\ndog\nfish", templates=["the {}"]))
 
     assert share_label_sets(new, settings, force=False) == (new, [])
 
 
 @pytest.mark.parametrize("force", [False, True])
-def test_a_name_that_another_corpus_uses_is_not_repointed(tmp_path, settings, force):
+def test_a_name_that_another_corpus_uses_is_not_replaced(tmp_path, settings, force):
     new = classes(tmp_path, "new", "dog\ncat\nfish", templates=["a {}"])
 
     with pytest.raises(ConfigError) as refused:
@@ -60,7 +60,7 @@ def test_a_name_that_another_corpus_uses_is_not_repointed(tmp_path, settings, fo
     )
 
 
-def test_the_label_set_of_the_corpus_alone_is_replaced_by_force_only(tmp_path, settings):
+def test_a_label_set_of_only_this_corpus_is_replaced_only_by_force(tmp_path, settings):
     new = blocks(classes(tmp_path, "new", "a\nb", templates=["a {}"]), name="pets", corpus="pets")
 
     assert share_label_sets(new, settings, force=True) == (new, [])
@@ -68,7 +68,7 @@ def test_the_label_set_of_the_corpus_alone_is_replaced_by_force_only(tmp_path, s
         share_label_sets(new, settings, force=False)
 
 
-def test_a_label_set_that_cannot_be_read_is_not_taken(tmp_path, settings):
+def test_an_unreadable_label_set_is_not_used(tmp_path, settings):
     (tmp_path / "old").unlink()
     new = classes(tmp_path, "new", "cat\ndog\nfish", templates=["a {}"])
 
@@ -77,7 +77,7 @@ def test_a_label_set_that_cannot_be_read_is_not_taken(tmp_path, settings):
         share_label_sets(blocks(new, name="pets"), settings, force=True)
 
 
-def test_classes_that_are_some_of_another_label_sets_get_a_map_to_it(tmp_path, settings):
+def test_classes_that_are_a_subset_of_another_label_set_get_a_map_to_it(tmp_path, settings):
     new = blocks(classes(tmp_path, "new", "cat\nfish", templates=["a {}"]))
 
     found, notes = share_label_sets(new, settings, force=False)

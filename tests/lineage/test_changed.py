@@ -14,7 +14,7 @@ settings = st.dictionaries(st.sampled_from("ab"), json_values)
 
 
 @given(settings, settings)
-def test_settings_that_make_another_key_differ_by_name(before, after):
+def test_settings_that_change_the_key_differ_by_name(before, after):
     keys = {Ingredients("step", "code", each, {}, {}).key() for each in (before, after)}
 
     assert bool(list(changed_settings(before, after))) == (len(keys) == 2)
@@ -38,11 +38,11 @@ def test_a_setting_is_reported_by_name_and_both_values(before, after, expected):
     assert list(changed_settings(before, after)) == [expected]
 
 
-def test_a_tuple_is_the_list_that_its_record_holds():
+def test_a_tuple_equals_the_list_that_its_record_holds():
     assert list(changed_settings({"sets": ({"k": 1},)}, {"sets": [{"k": 1}]})) == []
 
 
-def test_entries_that_came_and_went_are_reported_in_the_order_of_names():
+def test_added_and_removed_entries_are_reported_in_order_of_name():
     found = list(changed_entries({"b": "1", "c": "1"}, {"c": "1", "a": "2"}))
 
     assert found == [("a", None, "2"), ("b", "1", None)]

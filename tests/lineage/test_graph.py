@@ -24,7 +24,7 @@ def graph(run, *names):
     return table_graph(run.results, run.store, [run.results / f"tables/{n}.json" for n in names])
 
 
-def test_it_has_every_action_below_all_tables_once(run):
+def test_the_graph_has_every_action_below_all_tables_once(run):
     found = graph(run, "sums", "again")
 
     assert list(found["tables"]) == ["tables/sums.json", "tables/again.json"]
@@ -35,7 +35,7 @@ def test_it_has_every_action_below_all_tables_once(run):
     ]
 
 
-def test_inputs_lead_to_their_makers_and_users_files_to_nobody(run):
+def test_inputs_lead_to_their_makers_and_user_files_to_none(run):
     found = graph(run, "sums")
 
     (numbers,) = found["actions"][found["tables"]["tables/sums.json"]]["inputs"]["numbers"]
@@ -46,18 +46,18 @@ def test_inputs_lead_to_their_makers_and_users_files_to_nobody(run):
     assert (tar["path"], tar["labels"], tar["action"]) == ("data/0.tar", {}, None)
 
 
-def test_the_sql_of_a_table_is_there_by_its_action(run):
+def test_the_graph_has_the_sql_of_a_table_by_its_action(run):
     found = graph(run, "sums")
 
     assert found["sql"] == {found["tables"]["tables/sums.json"]: SQL}
     assert list(found["origins"].values()) == ["recorded when it ran"]
 
 
-def test_it_is_plain_data(run):
+def test_the_graph_is_plain_data(run):
     found = graph(run, "sums", "again")
 
     assert json.loads(json.dumps(found)) == found
 
 
-def test_no_tables_give_nothing(run):
+def test_no_tables_give_an_empty_graph(run):
     assert graph(run) == {"tables": {}, "actions": {}, "sql": {}, "origins": {}}

@@ -22,27 +22,27 @@ def sql(run, pointer="tables/probe.json"):
     return table_sql(run.store, read_record(run.store, key))
 
 
-def test_the_text_is_that_of_the_day(run):
+def test_the_text_is_the_one_that_ran(run):
     run.write_sql("probe", "select n + 1 as n from numbers")
 
     assert (sql(run).text, sql(run).origin) == (SQL, RECORDED)
     assert not sql(run).is_installed
 
 
-def test_comments_and_spacing_make_no_other_sql(run):
+def test_comments_and_spacing_do_not_change_the_sql(run):
     run.write_sql("probe", "select n\nfrom numbers")
 
     assert sql(run).is_installed
 
 
-def test_an_sql_that_is_gone_is_still_reported(run):
+def test_deleted_sql_is_still_reported(run):
     (run.folder / "sql/probe.sql").unlink()
 
     assert sql(run).text == SQL
     assert not sql(run).is_installed
 
 
-def test_what_was_not_recorded_is_taken_from_the_package_and_said_so(run):
+def test_unrecorded_sql_is_taken_from_the_package_and_marked(run):
     shutil.rmtree(run.store.root / "lineage" / "code")
 
     assert (sql(run).text, sql(run).origin) == (SQL, NOT_RECORDED)
@@ -55,5 +55,5 @@ def test_an_unknown_digest_has_no_file(run):
     assert sql(run) is None
 
 
-def test_a_table_that_no_sql_made_has_none(run):
+def test_a_table_not_made_by_sql_has_none(run):
     assert sql(run, "n.json") is None

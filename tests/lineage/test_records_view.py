@@ -40,7 +40,7 @@ def test_a_record_that_is_loose_and_packed_counts_once(store):
     assert asked(store, "select count(*) from records") == [(1,)]
 
 
-def test_the_view_tells_inputs_outputs_and_circumstances(store):
+def test_the_view_shows_inputs_outputs_and_circumstances(store):
     write_record(store, made("a"))
     pack(store)
 
@@ -63,7 +63,7 @@ def test_every_column_of_the_view_has_a_comment(store):
     assert rows == []
 
 
-def test_the_view_leaves_out_what_is_not_a_record_and_warns(store, caplog):
+def test_the_view_omits_what_is_not_a_record_and_warns(store, caplog):
     record_all(store, [made("a", 1), made("a", 2)])
     (path, _) = (store.root / "lineage").rglob("*.json")
     path.write_text("{")

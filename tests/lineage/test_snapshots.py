@@ -32,7 +32,7 @@ def results(tmp_path, store):
     return tmp_path / "results"
 
 
-def test_a_snapshot_names_what_lies_where_and_who_put_it_there(results):
+def test_a_snapshot_names_each_output_and_the_action_that_put_it_there(results):
     (placed,) = snapshot(results).placed.values()
 
     assert placed.placement == Placement("aa", "out", {"corpus": "large"})
@@ -57,12 +57,12 @@ def test_a_name_that_is_taken_is_refused(store, results):
 
 
 @pytest.mark.parametrize("name", ["", "../out", "a/b", ".hidden", "x" * 101])
-def test_what_cannot_be_a_file_of_ours_is_no_name(store, results, name):
+def test_a_name_that_cannot_be_a_file_of_the_store_is_refused(store, results, name):
     with pytest.raises(InputError, match="cannot name a pin"):
         pin(store, name, snapshot(results))
 
 
-def test_an_unknown_pin_is_answered_by_the_nearest_name(store, results):
+def test_an_unknown_pin_is_answered_with_the_nearest_name(store, results):
     pin(store, "before-ocr", snapshot(results))
 
     with pytest.raises(InputError, match=r"no pin 'before-orc'\. Did you mean before-ocr\?"):
@@ -82,14 +82,14 @@ def run(tmp_path):
     return two_runs(tmp_path)[0]
 
 
-def test_a_run_has_the_tables_of_tables_and_figures_alone(run):
+def test_a_run_has_only_the_tables_of_tables_and_figures(run):
     for path in ("tables/t.json", "figures/f.json", "stage/s.json"):
         run.act(path, step=path)
 
     assert list(run.run().tables()) == ["figures/f.json", "tables/t.json"]
 
 
-def test_a_pin_is_the_run_that_it_was(run):
+def test_a_pin_opens_as_the_run_at_that_time(run):
     run.act("tables/t.json", settings={"k": 1})
     pin(run.store, "first", snapshot(run.results))
     before = run.run().tables()
@@ -100,7 +100,9 @@ def test_a_pin_is_the_run_that_it_was(run):
 
 
 @pytest.mark.parametrize("name", ["frist", "."])
-def test_what_is_not_a_run_is_answered_by_the_nearest_pin(run, name, tmp_path, monkeypatch):
+def test_a_name_that_is_not_a_run_is_answered_with_the_nearest_pin(
+    run, name, tmp_path, monkeypatch
+):
     run.act("tables/t.json")
     pin(run.store, "first", snapshot(run.results))
     monkeypatch.chdir(tmp_path)
@@ -122,13 +124,13 @@ def test_recorded_paths_are_found_whatever_the_folder_was_called(run, folder):
 
 
 @pytest.mark.parametrize("path", ["results/gone/s.json", "/abs/x.json", "x", "../results/no.json"])
-def test_a_path_of_which_nothing_is_left_stays_as_it_is(run, path):
+def test_a_path_that_no_longer_exists_stays_unchanged(run, path):
     run.act("stage/s.json")
 
     assert run.run().inside(path) == path
 
 
-def test_the_maker_is_who_put_the_same_content_there(run):
+def test_the_maker_is_the_action_that_put_the_same_content_there(run):
     run.act("stage/s.json", settings={"k": 1}, gives=b"same")
     recorded = run.input("stage/s.json")
     later = run.act("stage/s.json", settings={"k": 2}, gives=b"same")
@@ -138,13 +140,13 @@ def test_the_maker_is_who_put_the_same_content_there(run):
     assert run.run().maker(ActionInput("digest", "data/0.tar")) is None
 
 
-def test_the_records_of_a_folder_are_in_the_store_that_its_links_lead_to(run, tmp_path):
+def test_records_are_read_from_the_store_that_the_folders_links_lead_to(run, tmp_path):
     run.act("tables/t.json", gives=[{"name": "a"}])
 
     assert folder_run(run.results, Store(tmp_path / "other")).store.root == run.store.root
 
 
-def test_a_copy_without_its_store_has_its_records_where_it_is_told(run, tmp_path):
+def test_a_copy_without_its_store_reads_records_from_the_given_store(run, tmp_path):
     run.act("tables/t.json", gives=[{"name": "a"}])
     run.store.root.rename(tmp_path / "away")
 

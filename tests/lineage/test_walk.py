@@ -23,7 +23,7 @@ class Run:
         return self.store.put_bytes(key.encode(), schema="x").digest
 
     def act(self, key, path, *inputs):
-        """Record an action that put one file at `path`, made of other files and their makers."""
+        """Record an action that put one file at `path`, made from other files and their makers."""
         pointer = self.store.put_bytes(key.encode(), schema="x")
         files = [
             ActionInput(self.digest(maker), str(self.results / each), {}, maker)
@@ -54,7 +54,7 @@ def test_the_walk_finds_what_a_table_comes_from_and_nothing_else(run):
     assert below(run, "table.json") == {"aa01", "bb01", "cc01"}
 
 
-def test_the_walk_does_not_need_the_folder_that_an_action_ran_in(run):
+def test_the_walk_does_not_need_the_folder_where_an_action_ran(run):
     for name in ("samples.json", "manifest.json"):
         (run.results / name).unlink()
 
@@ -69,7 +69,7 @@ def test_the_walk_is_the_same_over_packed_records(run):
     assert actions_below(run.results, run.store, [run.results / "table.json"]) == before
 
 
-def test_the_walk_tells_what_is_nearer_first(run):
+def test_the_walk_lists_nearer_actions_first(run):
     found = actions_below(run.results, run.store, [run.results / "table.json"])
 
     assert list(found) == ["cc01", "bb01", "aa01"]
@@ -79,20 +79,20 @@ def test_the_walk_below_no_pointer_finds_nothing(run):
     assert actions_below(run.results, run.store, []) == {}
 
 
-def test_an_action_without_a_record_is_an_error_that_names_it(run):
+def test_a_missing_record_is_an_error_that_names_its_action(run):
     place(run.results, run.results / "table.json", Placement("ff01", "out", {}))
 
     with pytest.raises(StoreError, match="no lineage record of action ff01"):
         below(run, "table.json")
 
 
-def test_a_file_of_a_user_has_no_maker_even_below_the_results(run):
+def test_a_user_file_has_no_maker_even_inside_the_results(run):
     (run.results / "names.txt").write_text("a")
 
     assert Makers(run.results).maker(ActionInput("d1", str(run.results / "names.txt"))) is None
 
 
-def test_the_maker_is_who_put_the_same_content_there_last(run):
+def test_the_maker_is_the_last_action_that_put_the_same_content_there(run):
     content = run.store.put_bytes(b"aa01", schema="x")
     file = ActionInput(content.digest, str(run.results / "samples.json"), {}, "aa01")
     place(run.results, run.results / "samples.json", Placement("ee01", "out", {}))
@@ -101,7 +101,7 @@ def test_the_maker_is_who_put_the_same_content_there_last(run):
     assert Makers(run.results).maker(replace(file, digest="other")) == "aa01"
 
 
-def test_a_pointer_without_its_record_is_an_error_that_says_what_to_do(run):
+def test_a_missing_record_of_a_pointer_is_an_error_that_says_what_to_do(run):
     (run.results / ".actions/table.json").unlink()
 
     with pytest.raises(StoreError, match="no record of the action that made it"):

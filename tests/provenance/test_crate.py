@@ -22,7 +22,7 @@ def run(tmp_path):
 
 
 def crate(run, *names, **options):
-    """Write a crate and read it back with the library, which refuses what is not one."""
+    """Write a crate and read it back with the library, which refuses an invalid one."""
     path = run.folder / "crate"
     write_crate(recorded(run.results, run.store, names), run.store, path, **options)
     return ROCrate(path)
@@ -47,7 +47,7 @@ def test_the_crate_holds_the_files_of_tables_and_figures(run):
 
 
 @pytest.mark.parametrize("options", [{}, {"summary": True}, {"files": False}])
-def test_the_crate_has_what_its_profile_requires(run, options):
+def test_the_crate_has_everything_that_its_profile_requires(run, options):
     found = crate(run, **options)
 
     root = found.root_dataset
@@ -96,7 +96,7 @@ def test_settings_are_property_values_that_actions_share(run):
     assert len(told) == len(values)
 
 
-def test_one_table_leaves_the_others_out(run):
+def test_choosing_one_table_leaves_the_others_out(run):
     found = crate(run, "parrot_fig1")
 
     assert len(actions(found)) == 3
@@ -122,7 +122,7 @@ def test_a_summary_has_one_action_for_each_step(run):
     assert values["pruning"] == "2 different values"
 
 
-def test_a_summary_does_not_grow_with_the_parts(run):
+def test_a_summary_does_not_grow_with_the_number_of_parts(run):
     before = len(crate(run, summary=True).contextual_entities)
     for number in range(2, 6):
         rows = [(number + 1, 0, None)]
@@ -153,14 +153,14 @@ def test_a_lost_table_is_named(run):
         crate(run)
 
 
-def test_a_crate_may_be_a_zip_file(run):
+def test_a_crate_can_be_a_zip_file(run):
     path = run.folder / "crate.zip"
     write_crate(recorded(run.results, run.store), run.store, path, zipped=True)
 
     assert len(ROCrate(path).data_entities) == 4
 
 
-def test_the_licence_is_what_was_said(run):
+def test_the_licence_is_the_one_that_was_given(run):
     assert crate(run, terms="CC-BY-4.0").license == "CC-BY-4.0"
 
 

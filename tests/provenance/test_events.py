@@ -40,7 +40,7 @@ def events(run):
 
 
 def read_facets(fields):
-    """Read facets with the library's own classes, which refuse what they do not know."""
+    """Read facets with the library's own classes, which refuse unknown fields."""
     read = {}
     for name, facet in (fields or {}).items():
         known = {key: value for key, value in facet.items() if not key.startswith("_")}
@@ -84,14 +84,14 @@ def test_each_action_is_one_complete_event_in_order_of_start(run):
     assert {each["eventType"] for each in found} == {"COMPLETE"}
 
 
-def test_events_survive_a_round_through_the_librarys_classes(run):
+def test_events_survive_a_round_trip_through_the_librarys_classes(run):
     for fields in events(run):
         again = json.loads(Serde.to_json(read_event(fields)))
 
         assert again == fields
 
 
-def test_run_ids_are_uuids_of_key_and_start_and_never_change(run):
+def test_run_ids_are_stable_uuids(run):
     first, again = events(run), events(run)
 
     ids = [each["run"]["runId"] for each in first]
@@ -99,7 +99,7 @@ def test_run_ids_are_uuids_of_key_and_start_and_never_change(run):
     assert len({uuid.UUID(each) for each in ids}) == 5
 
 
-def test_what_one_action_gives_another_takes_by_the_same_name_and_version(run):
+def test_an_output_and_the_input_that_reads_it_have_the_same_name_and_version(run):
     *_, prune, report = events(run)
 
     (given,), (_, taken) = prune["outputs"], report["inputs"]
@@ -107,7 +107,7 @@ def test_what_one_action_gives_another_takes_by_the_same_name_and_version(run):
     assert given["facets"]["version"] == taken["facets"]["version"]
 
 
-def test_users_files_are_of_another_namespace(run):
+def test_user_files_have_another_namespace(run):
     index, *_ = events(run)
 
     tar, _ = index["inputs"]
@@ -115,7 +115,7 @@ def test_users_files_are_of_another_namespace(run):
     assert len(tar["facets"]["version"]["datasetVersion"]) == 64
 
 
-def test_outputs_tell_columns_rows_and_bytes(run):
+def test_outputs_have_columns_rows_and_bytes(run):
     *_, report = events(run)
 
     csv, table = report["outputs"]
@@ -149,7 +149,7 @@ def test_events_need_no_objects(run):
     assert "schema" not in bare[0]["outputs"][0]["facets"]
 
 
-def test_events_stream(run):
+def test_events_are_generated_one_by_one(run):
     first = next(run_events(recorded(run.results, run.store), run.store))
 
     assert first.job.name == "index corpus=large part=00000"

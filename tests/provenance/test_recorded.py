@@ -25,7 +25,7 @@ def test_all_tables_and_figures_are_written_by_default(run):
     assert len(found.records) == 7  # two reports, three manifests, two parts of an index
 
 
-def test_one_table_brings_what_is_below_it_and_nothing_else(run):
+def test_one_table_brings_exactly_what_is_below_it(run):
     found = recorded(run.results, run.store, ["parrot_fig1"])
 
     assert [title(record) for record in found.records.values()] == [
@@ -49,7 +49,7 @@ def test_results_without_tables_say_how_to_make_some(tmp_path):
         recorded(run.results, run.store)
 
 
-def test_inputs_go_by_their_place_in_results_and_users_files_by_their_path(run):
+def test_inputs_are_named_by_their_place_in_results_and_user_files_by_their_path(run):
     found = recorded(run.results, run.store, ["parrot_fig1"])
 
     index, prune, report = found.records.values()
@@ -63,7 +63,7 @@ def test_inputs_go_by_their_place_in_results_and_users_files_by_their_path(run):
     ]
 
 
-def test_equal_content_at_two_places_goes_by_the_place_that_was_read(run):
+def test_equal_content_at_two_places_is_named_by_the_place_that_was_read(run):
     run.manifest("large", "twin", "00000", [(0, 0, None), (0, 1, "too near"), (1, 0, None)])
     run.report("tables", "twins", "large/twin/00000", "large/pruned/00000")
 
@@ -90,14 +90,14 @@ def test_parameters_are_texts_by_dotted_name(run):
     }
 
 
-def test_an_action_ends_its_seconds_after_its_start(run):
+def test_an_action_ends_its_duration_after_its_start(run):
     first, *_ = recorded(run.results, run.store).records.values()
 
     assert first.execution.started == "2026-01-01T00:00:01.000+00:00"
     assert ended(first) == "2026-01-01T00:00:02.500+00:00"
 
 
-def test_equal_outputs_of_two_actions_go_by_their_own_places(run):
+def test_equal_outputs_of_two_actions_are_named_by_their_own_places(run):
     run.manifest("large", "twin", "00000", [(0, 0, None), (0, 1, "too near"), (1, 0, None)])
     run.report("tables", "twins", "large/twin/00000", "large/pruned/00000")
 
@@ -110,7 +110,7 @@ def test_equal_outputs_of_two_actions_go_by_their_own_places(run):
     ]
 
 
-def test_an_output_that_lies_nowhere_now_goes_by_its_digest(run):
+def test_an_output_without_a_current_place_is_named_by_its_digest(run):
     (run.results / "drops/index/large/00000.json").unlink()
 
     index, *_ = recorded(run.results, run.store, ["parrot_fig1"]).records.values()

@@ -1,4 +1,4 @@
-"""Clocks that jump, disks that take capitals for small letters, that lock not, that show late."""
+"""Clocks that jump, and disks that ignore case, do not lock, or show files late."""
 
 import errno
 import fcntl
@@ -31,7 +31,7 @@ def store(tmp_path):
 
 
 class Job:
-    """What Snakemake hands to a script of one input and one output."""
+    """The job that Snakemake passes to a script of one input and one output."""
 
     rule, threads = "keep_all", 1
 
@@ -43,7 +43,7 @@ class Job:
 
 
 def make(folder):
-    """Run one step; return its pointer, and whether it computed."""
+    """Run one step; return its pointer and whether it computed."""
     computed = []
 
     def compute(step):
@@ -69,7 +69,7 @@ def test_an_object_of_any_age_is_trusted_by_its_content(tmp_path_factory, jump):
 
 
 @pytest.mark.parametrize("jump", [-YEAR_NS, YEAR_NS])
-def test_a_clock_that_jumps_hides_no_change_of_a_shard(tmp_path, monkeypatch, jump):
+def test_a_clock_jump_hides_no_change_of_a_shard(tmp_path, monkeypatch, jump):
     files, path, now = FileDigests(tmp_path / "files"), tmp_path / "a.tar", time.time_ns()
     path.write_bytes(b"old")
     before = files.digest(path)
@@ -81,7 +81,7 @@ def test_a_clock_that_jumps_hides_no_change_of_a_shard(tmp_path, monkeypatch, ju
     assert files.digest(path) != before
 
 
-def test_a_clock_set_back_computes_nothing_again(tmp_path):
+def test_a_clock_set_back_causes_no_computation(tmp_path):
     pointer, _ = make(tmp_path)
     for path in tmp_path.rglob("*"):
         os.utime(path, (4e9, 4e9), follow_symlinks=False)  # written in the year 2096
@@ -92,7 +92,7 @@ def test_a_clock_set_back_computes_nothing_again(tmp_path):
 # --- names ---------------------------------------------------------------------------------------
 
 
-def test_what_is_looked_up_by_name_has_no_capitals(tmp_path):
+def test_names_used_for_lookups_have_no_capital_letters(tmp_path):
     make(tmp_path)
 
     found = [path for room in ("objects", "actions") for path in tmp_path.glob(f"store/{room}/*/*")]
@@ -102,7 +102,7 @@ def test_what_is_looked_up_by_name_has_no_capitals(tmp_path):
 
 
 @pytest.mark.parametrize("section", ["corpora", "recipes", "worlds"])
-def test_two_names_that_differ_in_case_alone_are_refused(section):
+def test_two_names_that_differ_only_in_case_are_refused(section):
     content = yaml.safe_load((ROOT / "config/micro.yaml").read_text())
     name = next(iter(content[section]))
     content[section][name.upper()] = content[section][name]
@@ -114,7 +114,7 @@ def test_two_names_that_differ_in_case_alone_are_refused(section):
 # --- shared disks --------------------------------------------------------------------------------
 
 
-def test_a_disk_without_locks_costs_a_computation_at_most(tmp_path, monkeypatch):
+def test_a_disk_without_locks_costs_at_most_a_computation(tmp_path, monkeypatch):
     def refuse(*_):
         raise OSError(errno.ENOLCK, "No locks available")
 
@@ -126,14 +126,14 @@ def test_a_disk_without_locks_costs_a_computation_at_most(tmp_path, monkeypatch)
 
 
 def hidden(store, pointer):
-    """Put an object where this machine does not look, as a disk that shows it late would."""
+    """Move an object where this machine does not look, like a disk that shows it late."""
     path = store.path(pointer.digest)
     aside = store.root.parent / "not yet seen"
     os.rename(path, aside)
     return path, aside
 
 
-def test_an_object_that_is_seen_late_is_waited_for(store):
+def test_a_reader_waits_for_an_object_that_appears_late(store):
     pointer = store.put_bytes(b"abc", schema="x")
     path, aside = hidden(store, pointer)
     late = threading.Timer(0.5, os.rename, (aside, path))
@@ -143,7 +143,7 @@ def test_an_object_that_is_seen_late_is_waited_for(store):
     late.join()
 
 
-def test_a_step_waits_for_what_its_pointer_names(tmp_path):
+def test_a_step_waits_for_the_object_of_its_pointer(tmp_path):
     pointer, _ = make(tmp_path)
     step = Step(Job(tmp_path, {"made": [str(tmp_path / "results/stage/made.json")]}))
     path, aside = hidden(step.store, pointer)
@@ -162,7 +162,7 @@ def test_a_missing_object_is_an_error_after_a_while(store):
         awaited_path(store, pointer, seconds=0.3)
 
 
-def test_an_altered_object_is_not_waited_for(store):
+def test_a_reader_does_not_wait_for_an_altered_object(store):
     pointer = store.put_bytes(b"abc", schema="x")
     os.chmod(store.path(pointer.digest), 0o644)
     store.path(pointer.digest).write_bytes(b"abcd")

@@ -1,4 +1,4 @@
-"""Full disks and disks for reading only: nothing half-written, and a message with the next step."""
+"""Full and read-only disks: no half-written files, and a message with the next step."""
 
 import errno
 import sys
@@ -38,7 +38,7 @@ print("whole")
 
 
 @needs_mounts
-def test_a_full_store_has_whole_objects_and_takes_more_when_there_is_room(tmp_path):
+def test_a_full_store_has_intact_objects_and_accepts_more_after_space_is_freed(tmp_path):
     done = on_a_small_disk(
         tmp_path / "disk", 500_000, sys.executable, "-c", FILL, tmp_path / "disk"
     )
@@ -48,7 +48,7 @@ def test_a_full_store_has_whole_objects_and_takes_more_when_there_is_room(tmp_pa
 
 @pytest.fixture
 def run(tmp_path):
-    """A results folder of one pointer, and its store."""
+    """Return a results folder of one pointer and its store."""
     store = Store(tmp_path / "store")
     pointer = store.put_bytes(b"content", schema="x")
     link_object(tmp_path / "results/here.bin", store.path(pointer.digest))
@@ -63,7 +63,7 @@ def clipaudit(run, *arguments):
 
 
 @needs_mounts
-def test_a_store_for_reading_only_can_be_verified(run):
+def test_a_read_only_store_can_be_verified(run):
     command = clipaudit(run, "verify", "--results", run / "results")
 
     done = read_only(run / "store", *command)
@@ -73,7 +73,7 @@ def test_a_store_for_reading_only_can_be_verified(run):
 
 
 @needs_mounts
-def test_a_store_for_reading_only_is_one_message_for_who_would_write(run):
+def test_writing_to_a_read_only_store_is_one_message(run):
     command = clipaudit(run, "pin", "mine", "--results", run / "results")
 
     done = read_only(run / "store", *command)
@@ -89,7 +89,7 @@ def test_a_store_for_reading_only_is_one_message_for_who_would_write(run):
 FULL = OSError(errno.ENOSPC, "No space left on device")
 
 
-def test_a_step_on_a_full_disk_ends_with_one_message(capsys):
+def test_a_step_on_a_full_disk_fails_with_one_message(capsys):
     config = {"store": "my-store", "results": "my-results"}
     params = SimpleNamespace(code=code("keep_all"), get=lambda name, default: default)
     job = SimpleNamespace(threads=1, log=[], rule="keep_all", params=params, config=config)
@@ -102,7 +102,7 @@ def test_a_step_on_a_full_disk_ends_with_one_message(capsys):
     assert "Free some space there, and start the same command again" in said
 
 
-def test_a_command_on_a_full_disk_ends_with_one_message():
+def test_a_command_on_a_full_disk_fails_with_one_message():
     @click.command()
     def fill():
         raise FULL
@@ -127,7 +127,7 @@ except duckdb.Error as error:
 
 
 @needs_mounts
-def test_duckdb_on_a_full_disk_ends_with_one_message(tmp_path):
+def test_duckdb_on_a_full_disk_fails_with_one_message(tmp_path):
     disk = tmp_path / "disk"
 
     done = on_a_small_disk(disk, 300_000, sys.executable, "-c", FILL_BY_DUCKDB, disk)
@@ -143,11 +143,11 @@ def test_duckdb_on_a_full_disk_ends_with_one_message(tmp_path):
         ValueError("No space left on device"),
     ],
 )
-def test_an_error_of_another_kind_stays_a_bug(error):
+def test_an_error_of_another_kind_is_not_a_disk_error(error):
     assert disk_error(error, among="x") is None
 
 
-def test_the_path_is_reported_where_the_error_has_one():
+def test_the_path_is_reported_if_the_error_has_one():
     told = disk_error(PermissionError(errno.EACCES, "Permission denied", "/a/b"), among="x")
 
     assert str(told).startswith("/a/b: Permission denied. Give this user permission for it, and")

@@ -1,4 +1,4 @@
-"""Files without the right to read them, empty ones, and pictures that promise too much."""
+"""Unreadable files, empty files, and images whose headers claim too much."""
 
 import io
 import os
@@ -24,7 +24,7 @@ NOBODY = 65534
 
 @contextmanager
 def without_rights():
-    """Be nobody for a while where we are root, whom no mode of a file stops."""
+    """Become nobody for a while if we are root, because file modes do not stop root."""
     root = os.geteuid() == 0
     if root:
         os.seteuid(NOBODY)
@@ -43,7 +43,7 @@ def locked(tmp_path):
     return path
 
 
-def test_a_shard_that_may_not_be_read_is_named(locked):
+def test_an_unreadable_shard_is_named(locked):
     with (
         without_rights(),
         pytest.raises(InputError, match="locked: the shard cannot be opened"),
@@ -51,14 +51,14 @@ def test_a_shard_that_may_not_be_read_is_named(locked):
         list(raw_samples(locked))
 
 
-def test_a_file_that_may_not_be_digested_is_named(locked, tmp_path):
+def test_an_unreadable_file_is_named_when_it_is_hashed(locked, tmp_path):
     files = FileDigests(tmp_path / "files")
 
     with without_rights(), pytest.raises(InputError, match=r"locked: .*\(Permission denied\)"):
         files.digest(locked)
 
 
-def test_an_object_that_may_not_be_read_is_told_from_a_damaged_one(tmp_path):
+def test_an_unreadable_object_is_distinguished_from_a_damaged_one(tmp_path):
     store = Store(tmp_path / "store")
     pointer = store.put_bytes(b"abc", schema="x")
     (store.root / "seen").rename(tmp_path / "seen of another machine")
@@ -73,14 +73,14 @@ def test_an_object_that_may_not_be_read_is_told_from_a_damaged_one(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["empty.tar", "empty.tar.gz"])
-def test_a_shard_of_no_bytes_is_named_with_what_to_do(tmp_path, name):
+def test_an_empty_shard_is_named_with_what_to_do(tmp_path, name):
     (tmp_path / name).write_bytes(b"")
 
     with pytest.raises(InputError, match=r"empty\.tar.*: not a readable tar: .*Fetch or write the"):
         list(raw_samples(tmp_path / name))
 
 
-def test_a_picture_of_no_bytes_is_a_corrupt_one():
+def test_an_empty_image_is_corrupt():
     with pytest.raises(Unusable, match="corrupt image: 0 bytes"):
         open_picture(b"")
 
@@ -89,7 +89,7 @@ def test_a_picture_of_no_bytes_is_a_corrupt_one():
 
 
 def jpeg_bomb(width, height):
-    """A JPEG of some hundred bytes whose header promises `width` x `height`."""
+    """Return a JPEG of some hundred bytes whose header claims `width` x `height`."""
     out = io.BytesIO()
     Image.new("RGB", (8, 8)).save(out, "JPEG")
     data = bytearray(out.getvalue())
@@ -99,7 +99,7 @@ def jpeg_bomb(width, height):
 
 
 @pytest.mark.parametrize("sides", [(65_500, 65_500), (9_500, 9_500), (65_500, 100)])
-def test_a_jpeg_bomb_is_refused_before_it_takes_memory(sides):
+def test_a_jpeg_bomb_is_refused_before_it_uses_memory(sides):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
     with pytest.raises(Unusable, match="absurd image size"):
@@ -109,7 +109,7 @@ def test_a_jpeg_bomb_is_refused_before_it_takes_memory(sides):
 
 
 def test_a_gzip_bomb_is_not_held_in_memory(tmp_path):
-    """300 MiB of zeros, which are 300 kB compressed, are a sample that is too large."""
+    """300 MiB of zeros, 300 kB compressed, are a sample that is too large."""
     member = tarfile.TarInfo("a.jpg")
     member.size = 300 << 20
     with tarfile.open(tmp_path / "bomb.tar.gz", "w:gz", compresslevel=1) as tar:
@@ -123,7 +123,7 @@ def test_a_gzip_bomb_is_not_held_in_memory(tmp_path):
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000  # kB
 
 
-# --- cuts ----------------------------------------------------------------------------------------
+# --- truncated files -----------------------------------------------------------------------------
 
 
 def whole_tar():
@@ -139,12 +139,12 @@ def whole_tar():
 
 WHOLE = whole_tar()
 HEADER, SAMPLE = 512, 512 + 1024 + 512 + 512  # bytes; a sample has two members
-CONTENT = 4 * SAMPLE  # then the end marker
+CONTENT = 4 * SAMPLE  # followed by the end marker
 
 
 @given(cut=st.integers(1, CONTENT - 1))
-def test_a_tar_cut_anywhere_gives_the_samples_before_the_cut_and_says_so(tmp_path_factory, cut):
-    """A sample is known to be whole when the header of the next one is."""
+def test_a_truncated_tar_gives_the_samples_before_the_cut_and_reports_it(tmp_path_factory, cut):
+    """A sample is known to be complete only when the header of the next one is read."""
     path = tmp_path_factory.mktemp("cut") / "a.tar"
     path.write_bytes(WHOLE[:cut])
     if cut < HEADER:

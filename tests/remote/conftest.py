@@ -15,13 +15,13 @@ from clipaudit.store.store import Store
 
 
 class Served:
-    """What the server has, by path, and what was asked of it."""
+    """The server's files by path, and the requests that it received."""
 
     def __init__(self):
         self.files = {}
         self.etags = True
-        self.status = []  # of the next answers; 200 when it is empty
-        self.cut = 0  # how many of the next bodies end early
+        self.status = []  # of the next answers; 200 if it is empty
+        self.cut = 0  # how many of the next bodies are truncated
         self.asked = []
 
     def bodies(self):
@@ -59,7 +59,7 @@ class Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def served(monkeypatch):
-    """A server; `served.url` is where it is. Faults are tried again at once."""
+    """Yield a server with its address in `served.url`; failed requests are retried immediately."""
     monkeypatch.setattr(fetching, "PAUSES", (0.0, 0.0))
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.served = Served()
@@ -74,7 +74,7 @@ def served(monkeypatch):
 
 @pytest.fixture
 def store(tmp_path, monkeypatch):
-    """A store whose cache holds 1,000 bytes."""
+    """Return a store whose cache holds 1,000 bytes."""
     monkeypatch.setenv("CLIPAUDIT_CACHE", "")
     monkeypatch.setenv("CLIPAUDIT_CACHE_GIGABYTES", "1e-6")
     return Store(tmp_path / "store")
@@ -82,7 +82,7 @@ def store(tmp_path, monkeypatch):
 
 @pytest.fixture
 def tars():
-    """A tar of one sample, as it is and compressed."""
+    """Return a tar of one sample, plain and compressed."""
     plain = io.BytesIO()
     with tarfile.open(fileobj=plain, mode="w") as tar:
         member = tarfile.TarInfo("000.txt")

@@ -11,7 +11,7 @@ from clipaudit.imports.asked_data import find_corpora
 PICTURE = picture(np.random.default_rng(0))
 
 
-def test_tars_are_named_by_url_and_their_captions_found(served, tmp_path):
+def test_tars_are_found_by_url_with_their_captions(served, tmp_path):
     shard = write_shard(tmp_path / "0.tar", [{"png": PICTURE, "txt": b"a cat"}])
     served.files |= {f"/web/{number}.tar": shard.read_bytes() for number in range(2)}
 
@@ -22,7 +22,7 @@ def test_tars_are_named_by_url_and_their_captions_found(served, tmp_path):
     assert served.bodies() == ["/web/0.tar"]
 
 
-def test_parquet_is_read_behind_a_url(served, tmp_path):
+def test_parquet_is_read_from_a_url(served, tmp_path):
     pq.write_table(pa.table({"image": [PICTURE], "prompt": ["a cat"]}), tmp_path / "0.parquet")
     served.files["/0.parquet"] = (tmp_path / "0.parquet").read_bytes()
 

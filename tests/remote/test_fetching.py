@@ -15,7 +15,7 @@ def sha256(content):
     return hashlib.sha256(content).hexdigest()
 
 
-def test_bytes_come_with_their_hash(served):
+def test_bytes_are_fetched_with_their_hash(served):
     served.files["/0.tar"] = b"content"
     into = io.BytesIO()
 
@@ -33,16 +33,16 @@ def test_a_state_changes_with_the_object(served):
     assert state_of(f"{served.url}/0.tar") != before
 
 
-def test_a_server_that_gives_a_size_only_tells_no_change(served):
+def test_a_server_that_gives_only_a_size_reveals_no_change(served):
     served.etags = False
     served.files["/0.tar"] = b"one"
 
     assert not state_of(f"{served.url}/0.tar").tells
 
 
-def test_a_fault_that_passes_is_tried_again(served, caplog):
+def test_a_temporary_fault_is_retried(served, caplog):
     served.files["/0.tar"] = b"content"
-    served.status = [503] * 4  # each attempt asks for the head, then for the body
+    served.status = [503] * 4  # each attempt requests the head, then the body
 
     with caplog.at_level(logging.WARNING):
         assert fetch(f"{served.url}/0.tar", 7, io.BytesIO()) == sha256(b"content")
@@ -50,7 +50,7 @@ def test_a_fault_that_passes_is_tried_again(served, caplog):
     assert [record.message.count("Trying again") for record in caplog.records] == [1, 1]
 
 
-def test_a_body_that_is_cut_is_fetched_again_from_its_beginning(served):
+def test_a_truncated_body_is_fetched_again_from_the_beginning(served):
     served.files["/0.tar"] = b"content"
     served.cut = 1
     into = io.BytesIO()
@@ -59,7 +59,7 @@ def test_a_body_that_is_cut_is_fetched_again_from_its_beginning(served):
     assert into.getvalue() == b"content"
 
 
-def test_a_fault_that_stays_is_one_message(served):
+def test_a_persistent_fault_is_one_message(served):
     served.files["/0.tar"] = b"content"
     served.status = [503] * 20
 
@@ -67,19 +67,19 @@ def test_a_fault_that_stays_is_one_message(served):
         fetch(f"{served.url}/0.tar", 7, io.BytesIO())
 
 
-def test_nobody_answering_is_one_message(served):
+def test_an_unreachable_server_is_one_message(served):
     with pytest.raises(InputError, match=r"127.0.0.1:1/0.tar: cannot be read after 3 attempts"):
         state_of("http://127.0.0.1:1/0.tar")
 
 
-def test_a_missing_object_is_not_asked_for_again(served):
+def test_a_missing_object_is_not_requested_again(served):
     with pytest.raises(InputError, match=r"/none.tar: no such object. Correct the URL"):
         fetch(f"{served.url}/none.tar", 7, io.BytesIO())
     assert served.bodies() == ["/none.tar"]
 
 
 @pytest.mark.parametrize("status", [401, 403])
-def test_denied_access_is_not_asked_for_again(served, status):
+def test_denied_access_is_not_requested_again(served, status):
     served.files["/0.tar"] = b"content"
     served.status = [status] * 5
 
@@ -88,7 +88,7 @@ def test_denied_access_is_not_asked_for_again(served, status):
     assert served.bodies() == ["/0.tar"]
 
 
-def test_a_server_that_sends_more_than_it_said_is_cut_off(served):
+def test_a_server_that_sends_more_than_it_announced_is_cut_off(served):
     served.files["/0.tar"] = bytes(1000)
     into = io.BytesIO()
 
@@ -106,7 +106,7 @@ def test_a_shard_of_another_length_is_refused_before_it_is_fetched(served):
     assert served.bodies() == []
 
 
-def test_a_shard_of_other_bytes_is_refused_with_both_digests(served):
+def test_a_shard_with_different_bytes_is_refused_with_both_digests(served):
     url = f"{served.url}/0.tar"
     served.files["/0.tar"] = b"new"
 
@@ -128,7 +128,7 @@ def test_a_missing_package_is_named(monkeypatch):
         state_of("s3://bucket/0.tar")
 
 
-def test_no_message_of_a_library_brings_a_secret(served, monkeypatch):
+def test_no_library_message_reveals_a_secret(served, monkeypatch):
     import fsspec
 
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wJalrXUtnFEMI")
@@ -144,14 +144,14 @@ def test_no_message_of_a_library_brings_a_secret(served, monkeypatch):
         assert secret not in str(caught.value)
 
 
-def test_other_libraries_do_not_log_what_they_ask(served):
+def test_other_libraries_do_not_log_their_requests(served):
     served.files["/0.tar"] = b"content"
     state_of(f"{served.url}/0.tar")
 
     assert not logging.getLogger("httpx").isEnabledFor(logging.INFO)
 
 
-def test_a_job_without_urls_imports_no_reader_of_them():
+def test_a_job_without_urls_imports_no_url_readers():
     seen = "import sys, clipaudit.steps.step, clipaudit.corpora.shards; print(*sys.modules)"
 
     done = subprocess.run([sys.executable, "-c", seen], capture_output=True, text=True, check=True)

@@ -26,7 +26,7 @@ def inputs(store, tmp_path):
 
 @pytest.fixture
 def table(store, tmp_path):
-    """The pointer of what an index lists."""
+    """Return the pointer of the table that an index writes."""
     digests = [hashlib.sha256(content).hexdigest() for content in CONTENTS]
     rows = list_shards([0, 1], digests, {0: 3, 1: 4})
     pointer = store.put(lambda path: write_tables([rows], SHARDS, path), schema="shards")
@@ -39,7 +39,7 @@ def key(tars):
     return Ingredients("index", "code", {}, {"tars": tars}, {}).key()
 
 
-def test_remote_tars_make_the_key_that_local_ones_make(inputs, urls, tmp_path):
+def test_remote_tars_give_the_same_key_as_local_ones(inputs, urls, tmp_path):
     paths = [tmp_path / f"{number}.tar" for number in range(2)]
     for path, content in zip(paths, CONTENTS, strict=True):
         path.write_bytes(content)
@@ -64,7 +64,7 @@ def test_a_remote_tar_is_found_as_a_stub_that_names_it(inputs, urls):
     assert [read_stub(inputs.path(file)).url for file in files] == urls
 
 
-def test_without_the_index_in_this_store_the_table_stands_for_nothing(inputs, table):
+def test_the_table_stands_for_nothing_without_its_index_in_this_store(inputs, table):
     with pytest.raises(InputError, match=r"no URL is known .* --forcerun index"):
         inputs.described([table], [], name="tars")
 

@@ -27,7 +27,7 @@ def test_an_unchanged_shard_is_fetched_once(served, digests):
     assert served.bodies() == ["/0.tar"]
 
 
-def test_a_shard_that_was_replaced_is_fetched_again(served, digests):
+def test_a_replaced_shard_is_fetched_again(served, digests):
     served.files["/0.tar"] = b"one"
     digests.digest(f"{served.url}/0.tar")
     served.files["/0.tar"] = b"two"
@@ -35,7 +35,7 @@ def test_a_shard_that_was_replaced_is_fetched_again(served, digests):
     assert digests.digest(f"{served.url}/0.tar") == sha256(b"two")
 
 
-def test_if_a_server_hides_changes_every_digest_is_a_download(served, digests):
+def test_every_digest_is_a_download_if_a_server_hides_changes(served, digests):
     served.etags = False
     served.files["/0.tar"] = b"one"
 
@@ -45,7 +45,7 @@ def test_if_a_server_hides_changes_every_digest_is_a_download(served, digests):
     assert len(served.bodies()) == 2
 
 
-def test_what_was_recorded_is_reported_without_asking_the_remote(served, digests):
+def test_a_recorded_digest_is_returned_without_a_request(served, digests):
     served.files["/0.tar"] = b"content"
     digests.digest(f"{served.url}/0.tar")
     asked = len(served.asked)
@@ -55,7 +55,7 @@ def test_what_was_recorded_is_reported_without_asking_the_remote(served, digests
     assert len(served.asked) == asked
 
 
-def test_a_record_cut_by_a_crash_is_made_anew(served, digests, store):
+def test_a_record_truncated_by_a_crash_is_rewritten(served, digests, store):
     served.files["/0.tar"] = b"content"
     digests.digest(f"{served.url}/0.tar")
     (record,) = (store.root / "files/urls").glob("*.json")
@@ -64,7 +64,7 @@ def test_a_record_cut_by_a_crash_is_made_anew(served, digests, store):
     assert digests.digest(f"{served.url}/0.tar") == sha256(b"content")
 
 
-def test_a_stub_is_opened_as_the_shard_is_and_fetched_only_then(served, digests, store):
+def test_a_stub_opens_like_its_shard_and_is_fetched_only_then(served, digests, store):
     served.files["/0.tar"] = b"content"
     digest = digests.digest(f"{served.url}/0.tar")
     (store.root / "cache/shards" / digest).unlink()
@@ -90,14 +90,14 @@ def test_a_local_copy_is_preferred_to_a_stub(served, digests, store, tmp_path):
     assert files.locate(digest) == tmp_path / "0.tar"
 
 
-def test_a_compressed_remote_tar_is_unpacked_on_the_way(served, digests, store, tars):
+def test_a_compressed_remote_tar_is_decompressed_during_the_download(served, digests, store, tars):
     served.files["/0.tar.gz"] = tars.compressed
     stub = digests.stub(digests.digest(f"{served.url}/0.tar.gz"))
 
     assert [sample.members for sample in raw_samples(stub)] == [{"txt": b"a cat"}]
 
 
-def test_a_remote_tar_that_is_not_a_tar_is_named_by_its_url(served, digests):
+def test_a_remote_file_that_is_not_a_tar_is_named_by_its_url(served, digests):
     served.files["/bad.tar"] = b"no tar" * 100
     stub = digests.stub(digests.digest(f"{served.url}/bad.tar"))
 
@@ -115,13 +115,13 @@ def test_a_shard_replaced_after_its_index_is_refused_by_the_next_reader(served, 
         open_shard(digests.stub(digest))
 
 
-def test_a_lost_stub_says_to_index_again(digests):
+def test_a_lost_stub_is_reported_with_the_index_command(digests):
     with pytest.raises(InputError, match=r"no URL is known .* --forcerun index"):
         digests.stub("ab" * 32)
 
 
 @pytest.mark.parametrize("text", ["", "{}", '{"url": "/etc/passwd", "bytes": 1}', '{"url": 1}'])
-def test_a_stub_that_says_no_place_is_refused(store, text):
+def test_a_stub_without_a_valid_url_is_refused(store, text):
     write_stub(store.root / "files", Stub("s3://bucket/0.tar", 7, "ab" * 32))
     (stub,) = (store.root / "files/remote").rglob("*.remote")
     stub.write_text(text)

@@ -1,4 +1,4 @@
-"""A local S3 server on loopback: what real libraries make of a real protocol."""
+"""A local S3 server on loopback: real libraries with the real protocol."""
 
 import hashlib
 import io
@@ -25,7 +25,7 @@ def endpoint():
 
 @pytest.fixture
 def bucket(endpoint, monkeypatch):
-    """A bucket `shards` that the environment leads to."""
+    """Return a bucket `shards` that the environment points to."""
     for name, value in endpoint.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(fetching, "PAUSES", (0.0,))
@@ -44,7 +44,7 @@ def test_a_shard_is_read_from_s3(bucket):
     assert (found, into.getvalue()) == (hashlib.sha256(b"content").hexdigest(), b"content")
 
 
-def test_a_shard_of_several_requests_is_whole(bucket, monkeypatch):
+def test_a_shard_of_several_requests_is_complete(bucket, monkeypatch):
     content = bytes(range(256)) * 40
     bucket.put_object(Bucket="shards", Key="long.tar", Body=content)
     monkeypatch.setattr(fetching, "_BLOCK_BYTES", 1000)
@@ -55,7 +55,7 @@ def test_a_shard_of_several_requests_is_whole(bucket, monkeypatch):
     assert into.getvalue() == content
 
 
-def test_a_worker_that_is_forked_after_a_fetch_fetches_by_itself(bucket):
+def test_a_worker_forked_after_a_fetch_can_fetch_too(bucket):
     content = hashlib.sha256(b"content").hexdigest()
     assert fetch("s3://shards/a/0.tar", 7, io.BytesIO()) == content
 
@@ -68,7 +68,7 @@ def test_a_worker_that_is_forked_after_a_fetch_fetches_by_itself(bucket):
     assert worker.exitcode == 0
 
 
-def test_a_shard_that_is_put_again_shows(bucket, store):
+def test_a_replaced_shard_is_detected(bucket, store):
     digests = RemoteDigests(store)
     digests.digest("s3://shards/a/0.tar")
     bucket.put_object(Bucket="shards", Key="a/0.tar", Body=b"contenu")
@@ -84,8 +84,8 @@ def test_a_missing_object_and_a_missing_bucket_are_named(bucket, url):
         state_of(url)
 
 
-def test_denied_access_to_a_bucket_is_told_without_the_credentials(bucket, served, monkeypatch):
-    S3FileSystem.clear_instance_cache()  # it knows the other server
+def test_denied_access_to_a_bucket_is_reported_without_the_credentials(bucket, served, monkeypatch):
+    S3FileSystem.clear_instance_cache()  # it still points to the other server
     monkeypatch.setenv("AWS_ENDPOINT_URL", served.url)
     served.status = [403] * 20
 

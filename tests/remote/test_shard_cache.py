@@ -22,7 +22,7 @@ def sha256(content):
 
 
 class Source:
-    """A remote that counts what is fetched of it."""
+    """A remote that counts its downloads."""
 
     def __init__(self, **sizes):
         self.contents = {name: content_of(name, size) for name, size in sizes.items()}
@@ -46,7 +46,7 @@ def held(cache):
     return sum(path.stat().st_size for path in (cache.folder / "shards").iterdir())
 
 
-def lies(cache, source, name):
+def is_cached(cache, source, name):
     return (cache.folder / "shards" / sha256(source.contents[name])).exists()
 
 
@@ -62,22 +62,22 @@ def test_a_shard_is_fetched_once_and_read_often(cache):
     assert source.fetched == ["a"]
 
 
-def test_the_least_recently_opened_goes_first(cache):
+def test_the_least_recently_opened_shard_is_removed_first(cache):
     source = Source(a=40, b=40, c=40)
     for name in "aba":
         source.read(cache, name)
-        time.sleep(0.01)  # the grain of the disk's clock
+        time.sleep(0.01)  # the resolution of the disk's clock
 
     source.read(cache, "c")
 
-    assert [lies(cache, source, name) for name in "abc"] == [True, False, True]
+    assert [is_cached(cache, source, name) for name in "abc"] == [True, False, True]
 
 
 SHARDS = {"a": 10, "b": 30, "c": 50, "d": 70, "e": 100}
 
 
 @given(reads=st.lists(st.sampled_from(sorted(SHARDS)), max_size=12))
-def test_the_bound_holds_whatever_is_read(tmp_path_factory, reads):
+def test_the_limit_holds_whatever_is_read(tmp_path_factory, reads):
     cache = ShardCache(tmp_path_factory.mktemp("cache"), 100)
     source = Source(**SHARDS)
 
@@ -85,27 +85,27 @@ def test_the_bound_holds_whatever_is_read(tmp_path_factory, reads):
         inner = source.download(name)
 
         def download(into, inner=inner):
-            assert held(cache) <= 100  # while it arrives, too
+            assert held(cache) <= 100  # even during the download
             return inner(into)
 
         content = source.contents[name]
         cache.opened(sha256(content), len(content), download).close()
         assert held(cache) <= 100
-        assert lies(cache, source, name)
+        assert is_cached(cache, source, name)
 
 
-def test_a_shard_that_goes_while_it_is_read_stays_readable(cache):
+def test_a_shard_that_is_removed_while_it_is_read_stays_readable(cache):
     source = Source(a=60, b=60)
     content = source.contents["a"]
 
     with cache.opened(sha256(content), 60, source.download("a")) as file:
         source.read(cache, "b")
 
-        assert not lies(cache, source, "a")
+        assert not is_cached(cache, source, "a")
         assert file.read() == content
 
 
-def test_a_shard_larger_than_the_bound_is_refused_before_it_is_fetched(cache):
+def test_a_shard_larger_than_the_limit_is_refused_before_it_is_fetched(cache):
     source = Source(a=101)
 
     with pytest.raises(ConfigError, match=r"101 bytes is larger than .* 100 bytes. Raise `remote"):
@@ -113,7 +113,7 @@ def test_a_shard_larger_than_the_bound_is_refused_before_it_is_fetched(cache):
     assert source.fetched == []
 
 
-def test_a_download_that_fails_leaves_nothing_and_no_reservation(cache):
+def test_a_failed_download_leaves_no_file_and_no_reservation(cache):
     def fail(into):
         into.write(b"some")
         raise KeyboardInterrupt
@@ -124,7 +124,7 @@ def test_a_download_that_fails_leaves_nothing_and_no_reservation(cache):
     assert held(cache) == 0
 
 
-def test_what_a_killed_download_left_is_removed_before_anything_else(cache):
+def test_the_rest_of_a_killed_download_is_removed_first(cache):
     source = Source(a=60, b=60)
     source.read(cache, "a")
     (cache.folder / "shards" / "dead.part").write_bytes(bytes(40))
@@ -155,7 +155,7 @@ def test_a_shard_of_unknown_hash_is_named_by_its_bytes(cache):
 
 
 def fetch_slowly(folder, names, log):
-    """Read shards in a process of its own; note each download."""
+    """Read shards in a separate process; log each download."""
     cache = ShardCache(folder, 100)
     source = Source(a=40, b=40, c=40)
     for name in names:
@@ -185,22 +185,24 @@ def in_processes(folder, log, *orders):
     return [process.exitcode for process in processes]
 
 
-def test_processes_that_want_one_shard_fetch_it_once(tmp_path):
+def test_processes_that_need_the_same_shard_fetch_it_once(tmp_path):
     log = tmp_path / "log"
 
     assert in_processes(tmp_path / "cache", log, "a", "a", "a") == [0, 0, 0]
     assert log.read_text() == "a"
 
 
-def test_processes_that_want_many_wait_for_room_and_all_end(tmp_path):
+def test_processes_that_need_many_shards_wait_for_space_and_all_finish(tmp_path):
     codes = in_processes(tmp_path / "cache", tmp_path / "log", "abcabc", "cbacba", "bacbac")
 
     assert codes == [0, 0, 0]
     assert held(ShardCache(tmp_path / "cache", 100)) <= 100
 
 
-def test_the_cache_lies_in_the_store_unless_the_environment_says_otherwise(tmp_path, monkeypatch):
-    monkeypatch.setenv("CLIPAUDIT_CACHE", "")  # as if not set; and put back after the test
+def test_the_cache_is_in_the_store_unless_the_environment_sets_another_folder(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setenv("CLIPAUDIT_CACHE", "")  # as if not set; restored after the test
     monkeypatch.setenv("CLIPAUDIT_CACHE_GIGABYTES", "")
     assert cache_of(tmp_path).folder == tmp_path / "cache"
     assert cache_of(tmp_path).limit == 50_000_000_000
@@ -212,7 +214,7 @@ def test_the_cache_lies_in_the_store_unless_the_environment_says_otherwise(tmp_p
     assert cache_of(tmp_path).limit == 500_000_000
 
 
-def test_a_variable_that_is_not_set_is_refused(monkeypatch):
+def test_an_unset_variable_is_refused(monkeypatch):
     monkeypatch.setenv("CLIPAUDIT_CACHE_GIGABYTES", "1")
     monkeypatch.delenv("NO_SUCH_SCRATCH", raising=False)
 
@@ -220,21 +222,21 @@ def test_a_variable_that_is_not_set_is_refused(monkeypatch):
         use_cache("$NO_SUCH_SCRATCH/x", 1)
 
 
-def test_a_bound_that_is_not_a_number_is_refused(monkeypatch):
+def test_a_limit_that_is_not_a_number_is_refused(monkeypatch):
     monkeypatch.setenv("CLIPAUDIT_CACHE_GIGABYTES", "much")
 
     with pytest.raises(ConfigError, match="CLIPAUDIT_CACHE_GIGABYTES='much': not a number"):
         cache_of(Path("store"))
 
 
-def test_a_folder_that_cannot_be_made_is_named(tmp_path):
+def test_a_folder_that_cannot_be_created_is_named(tmp_path):
     (tmp_path / "file").touch()
 
     with pytest.raises(StoreError, match=r"file/cache: the cache of remote shards cannot be used"):
         Source(a=4).read(ShardCache(tmp_path / "file/cache", 100), "a")
 
 
-def test_a_full_disk_is_told_from_the_network(cache):
+def test_a_full_disk_is_distinguished_from_a_network_error(cache):
     from clipaudit.remote.fetching import _write
 
     class Full(io.BytesIO):

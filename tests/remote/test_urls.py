@@ -22,11 +22,11 @@ def test_a_range_of_urls_is_a_list_of_shards():
         "https://host:8443/a.tar",
     ],
 )
-def test_schemes_that_are_read_are_taken(url):
+def test_supported_schemes_are_accepted(url):
     assert expand_shards([url]) == [url]
 
 
-def test_a_scheme_that_is_not_read_lists_those_that_are():
+def test_an_unsupported_scheme_is_answered_with_the_supported_ones():
     with pytest.raises(ConfigError, match=r"ftp://host/0.tar: shards are read from s3://, gs://"):
         expand_shards(["ftp://host/0.tar"])
 
@@ -41,7 +41,7 @@ def test_a_scheme_that_is_not_read_lists_those_that_are():
         "ftp://me:hush@host/0.tar",
     ],
 )
-def test_a_url_that_carries_a_secret_is_refused_without_repeating_it(url):
+def test_a_url_that_contains_a_secret_is_refused_without_repeating_it(url):
     with pytest.raises(ConfigError, match=r"Remove it|Copy them") as caught:
         expand_shards([url])
 
@@ -58,7 +58,7 @@ def corpus(**settings):
     return {"corpora": {"web": settings}}
 
 
-def test_no_remote_shard_is_looked_for_when_the_settings_are_read():
+def test_remote_shards_are_not_checked_when_the_settings_are_read():
     check_files(parse_settings(corpus(shards="s3://no-such-bucket/{00000..41407}.tar")))
 
 
@@ -67,7 +67,7 @@ def test_files_and_urls_in_one_corpus_are_refused():
         parse_settings(corpus(shards=["{0..1}.tar", "s3://bucket/2.tar"]))
 
 
-def test_a_remote_corpus_is_not_blurred():
+def test_a_remote_corpus_cannot_be_blurred():
     settings = corpus(shards="s3://bucket/0.tar")
     settings["corpora"]["blurred"] = {
         "shards": "data/blurred/blurred/{00000..00000}.tar",

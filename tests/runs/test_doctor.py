@@ -1,4 +1,4 @@
-"""What `clipaudit doctor` finds, in folders that are whole, damaged, wrong or not there."""
+"""What `clipaudit doctor` finds in intact, damaged, wrong or missing folders."""
 
 import importlib.metadata
 import os
@@ -19,7 +19,7 @@ def run(tmp_path, monkeypatch):
     return run
 
 
-def test_a_whole_run_has_no_problem(run):
+def test_an_intact_run_has_no_problem(run):
     found = examine(run.results, run.store)
 
     assert found["problems"] == []
@@ -27,7 +27,7 @@ def test_a_whole_run_has_no_problem(run):
     assert found["store"]["objects"] == 1
 
 
-def test_an_object_that_was_cut_is_a_problem(run):
+def test_a_truncated_object_is_a_problem(run):
     (file,) = run.store.root.glob("objects/*/*")
     file.chmod(0o644)
     file.write_bytes(b"cut")
@@ -39,7 +39,7 @@ def test_an_object_that_was_cut_is_a_problem(run):
     assert "clipaudit verify --repair" in problem
 
 
-def test_an_object_that_is_gone_is_a_problem(run):
+def test_a_missing_object_is_a_problem(run):
     (file,) = run.store.root.glob("objects/*/*")
     file.unlink()
 
@@ -48,7 +48,7 @@ def test_an_object_that_is_gone_is_a_problem(run):
     assert "its object cannot be read (No such file or directory)" in problem
 
 
-def test_of_many_pointers_some_from_the_whole_are_checked(run, monkeypatch):
+def test_a_sample_of_many_pointers_is_checked(run, monkeypatch):
     outputs = {f"scores/{n}.json": ({"n": str(n)}, [{"score": float(n)}]) for n in range(9)}
     run.act("score", outputs, {"tars": [run.shard("b.tar")]})
     monkeypatch.setattr(doctor, "POINTERS_CHECKED", 4)
@@ -58,7 +58,7 @@ def test_of_many_pointers_some_from_the_whole_are_checked(run, monkeypatch):
     assert (results["pointers"], results["checked"]) == (10, 4)
 
 
-def test_outside_a_project_there_is_no_problem(tmp_path, monkeypatch):
+def test_a_folder_outside_a_project_has_no_problem(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     found = examine(tmp_path / "results", Store(tmp_path / "store"))
@@ -68,7 +68,7 @@ def test_outside_a_project_there_is_no_problem(tmp_path, monkeypatch):
     assert found["last_run"] is None
 
 
-def test_settings_that_are_wrong_are_a_problem_and_other_yaml_is_not(tmp_path, monkeypatch):
+def test_wrong_settings_are_a_problem_and_other_yaml_is_not(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my.yaml").write_text("corpora: {}\ncorpra: {}\n")
     (tmp_path / "compose.yaml").write_text("services: {}\n")
@@ -94,7 +94,7 @@ def test_a_library_that_does_not_fit_is_a_problem(tmp_path, monkeypatch, asked, 
     assert found["problems"][0].startswith(problem)
 
 
-def test_another_version_of_a_models_library_is_reported_and_no_problem(tmp_path, monkeypatch):
+def test_another_version_of_a_models_library_is_reported_but_not_a_problem(tmp_path, monkeypatch):
     monkeypatch.setattr(importlib.metadata, "requires", lambda name: ["numpy<1; extra == 'cpu'"])
 
     found = examine(tmp_path / "results", Store(tmp_path / "store"))
@@ -110,7 +110,7 @@ def test_the_kernel_in_use_comes_first_or_the_reason_is_reported(tmp_path):
     assert neighbors["backend"] == ("native" if kernels() else "torch")
 
 
-def test_a_driver_that_fails_is_a_problem(tmp_path, monkeypatch):
+def test_a_failing_driver_is_a_problem(tmp_path, monkeypatch):
     program = tmp_path / "nvidia-smi"
     program.write_text("#!/bin/sh\nexit 9\n")
     program.chmod(0o755)

@@ -1,4 +1,4 @@
-"""benchmarks/line.py: what the events and the records of a run add up to."""
+"""benchmarks/line.py: the totals of a run's events and records."""
 
 import line as benchmark
 import pytest
@@ -44,19 +44,19 @@ def run():
     return benchmark.read_run(EVENTS, EXECUTIONS)
 
 
-def test_a_job_is_its_start_its_work_and_its_end(run):
+def test_a_job_consists_of_its_start_its_work_and_its_end(run):
     embed = run.jobs[0]
 
     assert (embed.rule, embed.before, embed.work, embed.seconds) == ("embed", 0.5, 4.0, 5.0)
 
 
-def test_a_job_without_a_record_of_this_run_is_all_work(run):
+def test_a_job_without_a_record_in_this_run_is_all_work(run):
     gather = run.jobs[1]
 
     assert (gather.rule, gather.record, gather.before, gather.work) == ("gather", None, 0.0, 1.0)
 
 
-def test_what_is_held_adds_up_to_the_wall_clock(run):
+def test_busy_times_add_up_to_the_wall_clock(run):
     held = list(run.busy())
 
     assert sum(seconds for _, seconds in held) == 11.0

@@ -31,7 +31,7 @@ def test_events_of_a_run_are_noted(handler, tmp_path):
     assert events == ["opened", "run", "finished", "end"]
 
 
-def test_the_first_event_says_when_planning_began_and_the_last_what_was_spent(handler, tmp_path):
+def test_the_first_event_has_the_start_of_planning_and_the_last_the_cpu_time(handler, tmp_path):
     say(handler, PLANNED)
     handler.close()
 
@@ -42,7 +42,7 @@ def test_the_first_event_says_when_planning_began_and_the_last_what_was_spent(ha
     assert end["jobs_cpu_seconds"] >= 0
 
 
-def test_a_disk_that_refuses_is_reported_once_and_the_run_goes_on(handler, tmp_path, capsys):
+def test_a_disk_error_is_reported_once_and_the_run_continues(handler, tmp_path, capsys):
     (tmp_path / "runs").write_text("a file where the folder should be")
 
     say(handler, PLANNED)

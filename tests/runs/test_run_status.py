@@ -28,7 +28,7 @@ def taken(*events):
     return status
 
 
-def test_stages_count_what_is_done_and_what_runs():
+def test_stages_count_done_and_running_jobs():
     status = taken(PLAN, job(1, "index", 0.0), job(2, "index", 1.0), finished(1, 3.0))
 
     index = status.stages["index"]
@@ -37,7 +37,7 @@ def test_stages_count_what_is_done_and_what_runs():
     assert (status.total, status.done, status.at_once) == (6, 1, 2)
 
 
-def test_the_time_left_is_each_stage_at_its_own_mean_and_at_once():
+def test_the_time_left_uses_the_mean_of_each_stage_and_the_parallel_jobs():
     events = [PLAN, job(1, "index", 0.0), finished(1, 2.0), job(2, "embed", 2.0), finished(2, 12.0)]
 
     left = taken(*events).seconds_left(12.0)
@@ -45,14 +45,14 @@ def test_the_time_left_is_each_stage_at_its_own_mean_and_at_once():
     assert left == 3 * 2.0 + 1 * 10.0
 
 
-def test_before_a_job_is_done_the_time_left_is_unknown():
+def test_the_time_left_is_unknown_before_a_job_is_done():
     status = taken(PLAN, job(1, "index", 0.0))
 
     assert status.seconds_left(5.0) is None
     assert "time left unknown" in live_line(status, 5.0)
 
 
-def test_what_a_run_omits_is_reported():
+def test_the_status_reports_what_a_run_omits():
     status = taken(PLAN, {"event": "left_out", "time": 0.0, "what": "web has no pictures."})
 
     assert "Left out: web has no pictures." in status_lines(status, 1.0)
@@ -72,7 +72,7 @@ def runs(tmp_path):
     return tmp_path, file
 
 
-def test_a_failure_shows_the_last_lines_of_its_log_made_harmless(runs, tmp_path):
+def test_a_failure_shows_the_escaped_last_lines_of_its_log(runs, tmp_path):
     log = tmp_path / "job.log"
     log.write_text("first\nthen \x1b[31mred\n")
     runs[1].write(job(1, "index", 1.0, [str(log)]))
@@ -84,7 +84,7 @@ def test_a_failure_shows_the_last_lines_of_its_log_made_harmless(runs, tmp_path)
     assert "    then \\x1b[31mred" in lines
 
 
-def test_a_run_whose_process_is_gone_is_lost(runs):
+def test_a_run_whose_process_is_missing_is_lost(runs):
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
     opened = next(iter(runs[1].events()))
@@ -96,7 +96,7 @@ def test_a_run_whose_process_is_gone_is_lost(runs):
     assert next(iter(status_lines(status, status.seen))).startswith("LOST: process")
 
 
-def test_a_run_that_ended_says_how_long_it_took(runs):
+def test_an_ended_run_reports_its_duration(runs):
     opened = next(iter(runs[1].events()))
     runs[1].write({"event": "end", "time": opened["time"] + 75})
 
@@ -105,7 +105,7 @@ def test_a_run_that_ended_says_how_long_it_took(runs):
     assert heading == "ended after 1 min 15 s: 0 of 6 jobs done"
 
 
-def test_a_line_that_is_being_written_is_left_for_later(runs):
+def test_an_incomplete_line_is_left_for_later(runs):
     with runs[1].path.open("a") as file:
         file.write('{"event": "fini')
 

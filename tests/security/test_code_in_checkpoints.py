@@ -1,4 +1,4 @@
-"""What a stranger's checkpoint says is read; what it would run is refused."""
+"""A stranger's checkpoint is read as data; code in it is refused."""
 
 import json
 import os
@@ -19,7 +19,7 @@ BRINGS_CODE = {
 
 
 class Hostile:
-    """A pickle that makes a folder when it is read."""
+    """A pickle that creates a folder when it is read."""
 
     def __init__(self, path):
         self.path = path
@@ -30,13 +30,13 @@ class Hostile:
 
 @pytest.fixture
 def trace(tmp_path):
-    """Where a checkpoint whose code ran leaves a folder."""
+    """Return the folder that a checkpoint creates if its code runs."""
     return tmp_path / "its code ran"
 
 
 @pytest.fixture
 def encoder(architecture, clip, tmp_path, trace, monkeypatch):
-    """A function: a folder with weights and a Python file, whose text_cfg says more."""
+    """Return a function: a folder with weights, a Python file and more keys in its text_cfg."""
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("HF_HOME", str(tmp_path / "hub"))
 
@@ -58,7 +58,7 @@ def encoder(architecture, clip, tmp_path, trace, monkeypatch):
     return make
 
 
-def test_a_checkpoint_cannot_ask_for_its_code_to_be_run(encoder, trace):
+def test_a_checkpoint_cannot_request_that_its_code_runs(encoder, trace):
     folder = encoder(hf_tokenizer_name="any", tokenizer_kwargs={"trust_remote_code": True})
 
     with pytest.raises(InputError, match="clipaudit runs no code of a checkpoint: remove the key"):
@@ -67,7 +67,7 @@ def test_a_checkpoint_cannot_ask_for_its_code_to_be_run(encoder, trace):
     assert not trace.exists()
 
 
-def test_a_tokenizer_with_code_is_refused_without_a_question(encoder, trace):
+def test_a_tokenizer_with_code_is_refused_without_a_prompt(encoder, trace):
     folder = encoder(hf_tokenizer_name="any")
 
     with pytest.raises(InputError, match=r"its tokenizer cannot be read: .*contains custom code"):
@@ -76,7 +76,7 @@ def test_a_tokenizer_with_code_is_refused_without_a_question(encoder, trace):
     assert not trace.exists()
 
 
-def test_a_text_model_with_code_is_refused_without_a_question(encoder, trace, tmp_path):
+def test_a_text_model_with_code_is_refused_without_a_prompt(encoder, trace, tmp_path):
     folder = encoder(hf_model_name=str(tmp_path / "encoder"))
 
     with pytest.raises(InputError, match="needs code of its own, which clipaudit does not run"):
@@ -101,7 +101,7 @@ def test_a_pickle_is_refused_whatever_its_name(architecture, tmp_path, trace, na
     assert not trace.exists()
 
 
-def test_what_we_store_ourselves_is_read_as_safetensors_alone(clip, tmp_path, trace):
+def test_our_own_files_are_read_only_as_safetensors(clip, tmp_path, trace):
     torch.save(Hostile(trace), tmp_path / "model")
 
     with pytest.raises(InputError, match="not a safetensors file"):
@@ -110,7 +110,7 @@ def test_what_we_store_ourselves_is_read_as_safetensors_alone(clip, tmp_path, tr
     assert not trace.exists()
 
 
-def test_the_state_of_a_training_in_a_shared_store_runs_nothing(clip, tmp_path, trace):
+def test_the_state_of_a_training_run_in_a_shared_store_runs_nothing(clip, tmp_path, trace):
     torch.save(Hostile(trace), tmp_path / FILE_NAME)
     optimizer = torch.optim.AdamW(clip.model.parameters())
     scaler = torch.amp.GradScaler("cpu", enabled=False)
@@ -122,7 +122,7 @@ def test_the_state_of_a_training_in_a_shared_store_runs_nothing(clip, tmp_path, 
     assert not trace.exists()
 
 
-def test_a_folder_cannot_ask_for_a_download(encoder, monkeypatch):
+def test_a_folder_cannot_request_a_download(encoder, monkeypatch):
     folder = encoder()
     config = json.loads((folder / "open_clip_config.json").read_text())
     asks = {"timm_model_name": "resnet18", "timm_model_pretrained": True, "image_size": 32}

@@ -17,7 +17,7 @@ TEMPLATE = '__use_yte__: true\n__definitions__: [import os, os.mkdir("ran")]\n'
 
 @pytest.fixture
 def theirs(tmp_path, monkeypatch):
-    """A file of settings with Python for Snakemake's template engine."""
+    """Return a settings file with Python for Snakemake's template engine."""
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "theirs.yaml"
     path.write_text(TEMPLATE + f"extends: {MICRO}\n")
@@ -29,7 +29,7 @@ def test_python_in_settings_is_refused(theirs, tmp_path):
         read_settings(theirs)
 
 
-def test_settings_that_a_file_extends_run_no_python(theirs, tmp_path):
+def test_python_in_extended_settings_is_refused(theirs, tmp_path):
     (tmp_path / "mine.yaml").write_text("extends: theirs.yaml\n")
 
     with pytest.raises(ConfigError, match=r"theirs\.yaml: `__use_yte__` makes Snakemake run"):
@@ -38,7 +38,7 @@ def test_settings_that_a_file_extends_run_no_python(theirs, tmp_path):
     assert not os.path.exists("ran")
 
 
-def test_planning_looks_at_settings_before_snakemake_does(theirs):
+def test_planning_checks_settings_before_snakemake_reads_them(theirs):
     with pytest.raises(ConfigError, match="makes Snakemake run Python"):
         read_workflow(["all_tables"], ["--configfile", str(theirs)])
 
@@ -46,7 +46,7 @@ def test_planning_looks_at_settings_before_snakemake_does(theirs):
 
 
 @pytest.mark.parametrize("tag", ["python/object/apply:os.mkdir [ran]", "python/name:os.mkdir ''"])
-def test_a_tag_of_yaml_makes_no_object(theirs, tag):
+def test_a_yaml_tag_creates_no_object(theirs, tag):
     theirs.write_text(f"store: !!{tag}\n")
 
     with pytest.raises(ConfigError, match="could not determine a constructor for the tag"):
@@ -60,7 +60,7 @@ HOSTILE = ["a b", "a;rm -rf x", "$(touch ran)", "`x`", "../up", "-n", "", "ü", 
 
 @pytest.mark.parametrize("name", HOSTILE)
 @pytest.mark.parametrize("section", ["corpora", "encoders", "recipes", "label_sets", "worlds"])
-def test_a_name_that_becomes_a_folder_is_letters_and_digits(section, name):
+def test_a_name_that_becomes_a_folder_has_only_letters_and_digits(section, name):
     content = yaml.safe_load(MICRO.read_text())
     content[section][name] = next(iter(content[section].values()))
 

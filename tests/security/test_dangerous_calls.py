@@ -1,4 +1,4 @@
-"""What no code of the project may call, whatever it is given: read off its syntax trees."""
+"""Calls that no code of the project may contain, found in its syntax trees."""
 
 import ast
 import re
@@ -34,7 +34,7 @@ EXCEPTIONS = {
     (
         "clipaudit/embeddings/embedding_files.py",
         "zipfile.ZipFile",
-    ),  # reads a member's bytes; nothing lands on disk
+    ),  # reads a member's bytes; writes no file
     ("clipaudit/imports/mmc4.py", "zipfile.ZipFile"),  # the same, line by line
     ("clipaudit/config/loading.py", "yaml.load"),  # by a safe loader: see below
     ("clipaudit/corpora/plain_tars.py", "tarfile.open"),  # writes
@@ -43,7 +43,7 @@ EXCEPTIONS = {
 
 @cache
 def nodes():
-    """Every node of the project's code, with the file that it stands in."""
+    """Return every node of the project's code with its file."""
     files = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))]
     return [
         (str(path.relative_to(ROOT)), node)
@@ -59,7 +59,7 @@ def calls():
     ]
 
 
-def test_nothing_that_runs_data_or_unpacks_it_by_its_names_is_called():
+def test_no_call_executes_data_or_unpacks_archives_by_member_names():
     found = {
         (path, name)
         for path, name, _ in calls()
@@ -78,7 +78,7 @@ def test_settings_are_read_by_a_safe_loader():
     assert not issubclass(_Loader, yaml.constructor.FullConstructor)
 
 
-def test_what_reads_checkpoints_is_told_to_run_nothing():
+def test_checkpoint_readers_are_called_with_code_execution_off():
     seen = set()
     for path, name, node in calls():
         if name in SAFE:
@@ -90,7 +90,7 @@ def test_what_reads_checkpoints_is_told_to_run_nothing():
     assert seen == SAFE.keys()
 
 
-def test_no_other_way_leads_to_a_checkpoint_of_transformers():
+def test_transformers_checkpoints_are_read_only_by_safe_calls():
     assert {name for _, name, _ in calls() if name.endswith(".from_pretrained")} <= SAFE.keys()
 
 
@@ -103,7 +103,7 @@ def test_no_call_has_an_argument_that_makes_it_dangerous(word):
     assert {value for _, value in said} <= {"False"}, said
 
 
-def test_of_modules_that_unpickle_or_reach_the_network_only_an_error_is_used():
+def test_pickle_is_imported_only_for_its_error_and_network_modules_never():
     imported, used = set(), set()
     for path, node in nodes():
         if isinstance(node, ast.Import):
@@ -117,6 +117,6 @@ def test_of_modules_that_unpickle_or_reach_the_network_only_an_error_is_used():
     assert used == {"UnpicklingError"}
 
 
-def test_no_rule_has_a_shell_command_or_code_of_its_own():
+def test_no_rule_has_a_shell_command_or_inline_code():
     for path in [ROOT / "Snakefile", *(ROOT / "rules").glob("*.smk")]:
         assert not re.search(r"^ *(shell|run|notebook|wrapper):", path.read_text(), re.MULTILINE)

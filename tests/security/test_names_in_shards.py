@@ -1,4 +1,4 @@
-"""Names that shards bring never become names of files."""
+"""Names in shards never become file names."""
 
 import io
 import tarfile
@@ -30,7 +30,7 @@ def indexed(path):
 
 
 @pytest.mark.parametrize("name", ["../evil.png", "a/../../evil.png", "{outside}/evil.png"])
-def test_a_member_that_would_climb_is_a_drop_and_writes_nothing(tmp_path, monkeypatch, name):
+def test_a_member_with_a_path_outside_is_a_drop_and_writes_nothing(tmp_path, monkeypatch, name):
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
     path = shard(tmp_path / "0.tar", {name.format(outside=tmp_path): picture()})
@@ -42,7 +42,7 @@ def test_a_member_that_would_climb_is_a_drop_and_writes_nothing(tmp_path, monkey
 
 
 @pytest.mark.parametrize("uid", ["../../evil", "/etc/passwd", "0" * 31 + "/", "0" * 32 + "\n"])
-def test_a_uid_that_is_no_number_is_replaced(tmp_path, uid):
+def test_a_uid_that_is_not_a_number_is_replaced(tmp_path, uid):
     text = f'{{"uid": "{uid}"}}'.replace("\n", "\\n").encode()
     path = shard(tmp_path / "0.tar", {"a.png": picture(), "a.json": text})
 

@@ -1,4 +1,4 @@
-"""SQL that people copy from others reads what it is about, and nothing else."""
+"""SQL copied from others reads only its own tables."""
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -65,7 +65,7 @@ def test_a_refused_file_is_reported_with_the_way_to_read_it(tmp_path, secret):
 
 
 @pytest.mark.parametrize("where", ELSEWHERE)
-def test_a_condition_of_why_sees_its_table_alone(tmp_path, secret, where):
+def test_a_condition_of_why_reads_only_its_table(tmp_path, secret, where):
     pq.write_table(pa.table({"a": [1]}), tmp_path / "it's.parquet")
     (tmp_path / "link.parquet").symlink_to("it's.parquet")
 
@@ -75,6 +75,6 @@ def test_a_condition_of_why_sees_its_table_alone(tmp_path, secret, where):
 
 
 @pytest.mark.parametrize("where", ELSEWHERE)
-def test_a_predicate_of_settings_sees_one_sample(secret, where):
+def test_a_predicate_in_settings_reads_only_one_sample(secret, where):
     with pytest.raises(ConfigError, match="disabled"):
         select_samples(SAMPLES.empty_table(), name="split", where=asked(where, secret), label=None)

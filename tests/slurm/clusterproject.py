@@ -1,4 +1,4 @@
-"""Copies of the project whose runs go to the cluster, by the profile of `make slurm-profile`."""
+"""Copies of the project whose runs use the cluster, by the profile of `make slurm-profile`."""
 
 import os
 import signal
@@ -21,7 +21,7 @@ SITE = {"slurm_account": "audits", "slurm_partition": "cpu", **SHORT}
 
 
 class ClusterProject(Project):
-    """A copy of the project whose runs go to the cluster."""
+    """A copy of the project whose runs use the cluster."""
 
     run_now = None
 
@@ -36,9 +36,9 @@ class ClusterProject(Project):
         return {**super().environment(), **ours}
 
     def install_profile(self):
-        """As a user does: `make slurm-profile`, then the site's own lines.
+        """Install as a user does: `make slurm-profile`, then the site's own lines.
 
-        Nodes have no real GPU; `index`, which computes on none, asks for one all the same.
+        Nodes have no real GPU; `index` requests one although it does not compute on it.
         """
         make = ["make", "--silent", "--old-file", ".venv/.slurm", "slurm-profile"]
         subprocess.run(make, cwd=ROOT, env=self.environment(), check=True, capture_output=True)
@@ -49,21 +49,21 @@ class ClusterProject(Project):
         without = {rule: {**SHORT, "gpu": 0} for rule in profile["set-resources"]}
         profile["set-resources"] = {**without, "index": with_gpu}
         profile["set-threads"] = {"centroids": 2}  # as many as the CPU nodes have
-        profile["slurm-init-seconds-before-status-checks"] = 12  # later polls are ever rarer
+        profile["slurm-init-seconds-before-status-checks"] = 12  # later polls are rarer and rarer
         path.write_text(yaml.safe_dump(profile))
 
     def start(self, *arguments, **options):
-        """Start a run, which `finish` waits for, or `kill` ends."""
+        """Start a run, which `finish` waits for or `kill` ends."""
         self.run_now = super().start(*arguments, **options)
 
     def finish(self, seconds=900):
-        """Wait for the end of the run; what it printed."""
+        """Wait for the end of the run; return its output."""
         output, _ = self.run_now.communicate(timeout=seconds)
         assert self.run_now.returncode == 0, output
         return output
 
     def kill(self):
-        """Kill the run without a word, if one runs."""
+        """Kill the run immediately, if one is active."""
         if self.run_now is not None and self.run_now.poll() is None:
             os.killpg(self.run_now.pid, signal.SIGKILL)
             self.run_now.communicate()

@@ -19,7 +19,7 @@ def cluster():
 
 @pytest.fixture(scope="session")
 def before_embedding(tmp_path_factory):
-    """A project run on this machine until embedding is next; for reading only."""
+    """Return a project run on this machine until embedding is next; for reading only."""
     project = copy_project(tmp_path_factory.mktemp("before"))
     shutil.copy2(ROOT / "tests/slurm/tiny.yaml", project.folder / SETTINGS)
     project.run(config=SETTINGS, target=BEFORE)
@@ -28,7 +28,7 @@ def before_embedding(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def local(before_embedding, tmp_path_factory):
-    """A project whose tables are all made on this machine; for reading only."""
+    """Return a project whose tables are all made on this machine; for reading only."""
     folder = tmp_path_factory.mktemp("local") / "project"
     shutil.copytree(before_embedding.folder, folder, symlinks=True)
     project = Project(folder)
@@ -38,7 +38,7 @@ def local(before_embedding, tmp_path_factory):
 
 @pytest.fixture
 def fresh(cluster, tmp_path):
-    """A project in which nothing was made yet, and whose runs go to the cluster."""
+    """Yield a project without results whose runs use the cluster."""
     project = ClusterProject(copy_project(tmp_path / "project").folder)
     shutil.copy2(ROOT / "tests/slurm/tiny.yaml", project.folder / SETTINGS)
     project.install_profile()
@@ -49,7 +49,7 @@ def fresh(cluster, tmp_path):
 
 @pytest.fixture
 def project(cluster, before_embedding, tmp_path):
-    """A project in which embedding is next, and goes to the cluster."""
+    """Yield a project in which embedding is next and uses the cluster."""
     folder = tmp_path / "project"
     shutil.copytree(before_embedding.folder, folder, symlinks=True)
     project = ClusterProject(folder)

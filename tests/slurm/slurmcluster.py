@@ -1,8 +1,8 @@
-"""A real SLURM of three emulated nodes on this machine: brought up, queried, broken, taken down.
+"""A real SLURM of three emulated nodes on this machine: started, queried, broken, stopped.
 
-Needs root and Debian's slurmctld, slurmd, slurm-client and munge; no systemd. State and logs lie in
-a folder of /tmp. slurm.conf must lie at its compiled-in path: jobs do not inherit SLURM_CONF. So
-there is one cluster a machine, and none is started where another one is configured.
+Needs root and Debian's slurmctld, slurmd, slurm-client and munge; no systemd. State and logs are in
+a folder of /tmp. slurm.conf must be at its compiled-in path: jobs do not inherit SLURM_CONF. So
+a machine has one cluster, and none is started if another one is configured.
 """
 
 import os
@@ -21,7 +21,7 @@ FILES = ("slurm.conf", "gres.conf", "cgroup.conf")
 PREFIX = "clipaudit-slurm-"
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scancel", "scontrol")
 NODES = ("cpu1", "cpu2", "gpu1")
-CGROUPS = Path("/sys/fs/cgroup")  # of version 1: kills at the limit, exactly
+CGROUPS = Path("/sys/fs/cgroup")  # version 1 kills exactly at the limit
 CONSTRAINED = "ProctrackType=proctrack/cgroup\nTaskPlugin=task/cgroup"
 SAMPLED = (
     "ProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\n"
@@ -30,17 +30,17 @@ SAMPLED = (
 
 
 class Cluster:
-    """Controller, nodes cpu1, cpu2 and gpu1, and munge, by the process ids kept in a folder."""
+    """Controller, nodes cpu1, cpu2 and gpu1, and munge, by process ids kept in a folder."""
 
     def __init__(self, folder):
         self.folder = Path(folder)
-        self._children = {}  # of this process: they must be waited for
+        self._children = {}  # of this process, which must wait for them
 
-    # --- up and down ---------------------------------------------------------------------------
+    # --- start and stop --------------------------------------------------------------------------
 
     @classmethod
     def new(cls):
-        """Start a cluster in a new folder; first stop what a killed test run left of another."""
+        """Start a cluster in a new folder, after stopping one that a killed test run left."""
         missing = [name for name in PROGRAMS if shutil.which(name, path=_path()) is None]
         assert not missing, f"no {missing}: apt-get install slurmctld slurmd slurm-client munge"
         assert os.geteuid() == 0, "slurmd starts jobs as root only"
@@ -61,7 +61,7 @@ class Cluster:
     def up(self):
         """Write the configuration, start every daemon, and wait for idle nodes."""
         (self.folder / "owner").write_text(str(os.getpid()))
-        self.folder.chmod(0o755)  # munged refuses a socket where others cannot reach it
+        self.folder.chmod(0o755)  # munged refuses a socket that others cannot reach
         self._configure()
         key = self.folder / "munge.key"
         key.write_bytes(os.urandom(128))
@@ -74,7 +74,7 @@ class Cluster:
             self.revive(node)
 
     def down(self):
-        """Cancel what runs, stop what was started, and leave /etc/slurm as it was."""
+        """Cancel running jobs, stop all started daemons, and restore /etc/slurm."""
         if self._process("slurmctld") is not None:
             with suppress(AssertionError):
                 self.clear()
@@ -103,7 +103,7 @@ class Cluster:
         contents = {
             "slurm.conf": Template(template).substitute(values),
             "gres.conf": "NodeName=gpu1 Name=gpu File=/dev/null\n"
-            "NodeName=gpu1 Name=gpu File=/dev/zero\n",  # files that exist; nobody opens them
+            "NodeName=gpu1 Name=gpu File=/dev/zero\n",  # files that exist; nothing opens them
             "cgroup.conf": "CgroupPlugin=cgroup/v1\nConstrainRAMSpace=yes\n",
         }
         CONFIGURED.mkdir(exist_ok=True)
@@ -115,7 +115,7 @@ class Cluster:
         names = {"socket": "socket", "seed-file": "seed", "pid-file": "pid", "log-file": "log"}
         return [f"--{option}={self.folder}/munge.{end}" for option, end in names.items()]
 
-    # --- daemons, each with its process id in a file -------------------------------------------
+    # --- daemons, each with its process id in a file ---------------------------------------------
 
     def _start(self, program, *arguments, name=None):
         name = name or program
@@ -130,7 +130,7 @@ class Cluster:
         (self.folder / f"{name}.started").write_text(str(process.pid))
 
     def _process(self, name):
-        """The id of a daemon that runs; None where it does not, or another took its id."""
+        """Return the id of a running daemon; None if it has ended or another process has its id."""
         if name in self._children:
             self._children[name].poll()
         with suppress(FileNotFoundError, ValueError):
@@ -154,7 +154,7 @@ class Cluster:
     # --- nodes that break ----------------------------------------------------------------------
 
     def crash(self, node):
-        """End a node without a word: its daemon, and every process of the jobs on it."""
+        """Kill a node: its daemon, and every process of the jobs on it."""
         jobs = command("squeue", "-h", "-w", node, "-o", "%A").split()
         self._stop(f"slurmd-{node}", signal.SIGKILL)
         for number in [each for job in jobs for each in _step_daemons(job)]:
@@ -163,7 +163,7 @@ class Cluster:
                     os.kill(each, signal.SIGKILL)
 
     def revive(self, node):
-        """Start the daemon of a node, and wait until it takes jobs."""
+        """Start the daemon of a node and wait until it accepts jobs."""
         self._start("slurmd", "-D", "-N", node, name=f"slurmd-{node}")
         self._wait(
             f"idle {node}", lambda: "idle" in command("sinfo", "-hN", "-n", node, "-o", "%T")
@@ -172,35 +172,35 @@ class Cluster:
     # --- jobs ----------------------------------------------------------------------------------
 
     def queue(self, state=""):
-        """The ids of the jobs that pend or run, or are in one state, and the nodes they are on."""
+        """Return the ids and nodes of jobs that are pending or running, or in one state."""
         states = state or "PENDING,RUNNING,COMPLETING"
         lines = command("squeue", "-h", "-t", states, "-o", "%A %N").splitlines()
         return [tuple((line + " ").split(" ")[:2]) for line in lines]
 
     def running(self, seconds=120):
-        """Wait for a job that runs; its id and its node."""
+        """Wait for a running job; return its id and its node."""
         self._wait("running job", lambda: self.queue("RUNNING"), seconds)
         return self.queue("RUNNING")[0]
 
     def clear(self):
-        """Cancel whatever a test left, and wait until nothing is in the queue."""
+        """Cancel all remaining jobs and wait until the queue is empty."""
         command("scancel", "--user", "root", ok=False)
         self._wait("empty queue", lambda: not self.queue())
 
     def ends(self, jobs):
-        """How some jobs of the last minutes ended, by job id, when all have left their nodes."""
+        """Return how recent jobs ended, by job id, when all have left their nodes."""
         self._wait("end of jobs", lambda: "COMPLETING" not in map(self.states().get, jobs))
         states = self.states()
         return {job: states[job] for job in jobs}
 
     def states(self):
-        """The states in which the jobs of the last minutes are, by job id."""
+        """Return the states of the jobs of the last minutes, by job id."""
         lines = command("squeue", "-h", "-t", "all", "-o", "%A %T").splitlines()
         return dict(line.split() for line in lines)
 
 
 def command(*arguments, ok=True):
-    """What a command of SLURM prints."""
+    """Return the output of a command of SLURM."""
     done = subprocess.run(arguments, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0 or not ok, done.stderr
     return done.stdout.strip()

@@ -1,4 +1,4 @@
-"""Whatever ends jobs or the run on a cluster: the end is that of an undisturbed local run."""
+"""Whatever stops jobs or the run on a cluster, the result is that of an undisturbed local run."""
 
 import re
 import time
@@ -12,10 +12,10 @@ pytestmark = [pytest.mark.slurm, pytest.mark.timeout(1200)]
 
 @pytest.fixture
 def embedding(cluster, project):
-    """The jobs of a run that has come to embedding, with their nodes."""
+    """Return the jobs of a run that has reached embedding, with their nodes."""
     project.start(target=EMBEDDED)
     cluster.running()
-    time.sleep(5)  # both are, and inside one of the two Snakemakes before the script
+    time.sleep(5)  # so that both run, one of them in Snakemake before the script
     return dict(cluster.queue("RUNNING"))
 
 
@@ -28,7 +28,7 @@ def assert_same(project, local):
     )
 
 
-def test_jobs_that_are_cancelled_are_tried_again(cluster, local, project, embedding):
+def test_cancelled_jobs_are_tried_again(cluster, local, project, embedding):
     command("scancel", *embedding)
 
     project.finish()
@@ -37,7 +37,7 @@ def test_jobs_that_are_cancelled_are_tried_again(cluster, local, project, embedd
     assert_same(project, local)
 
 
-def test_jobs_of_a_node_that_crashed_are_tried_again(cluster, local, project, embedding):
+def test_jobs_of_a_crashed_node_are_tried_again(cluster, local, project, embedding):
     job, node = next(iter(embedding.items()))
     cluster.crash(node)
 
@@ -51,7 +51,7 @@ def test_jobs_of_a_node_that_crashed_are_tried_again(cluster, local, project, em
 
 
 @pytest.mark.parametrize("cancelled", [False, True], ids=["beside its jobs", "after scancel"])
-def test_a_run_that_was_killed_is_started_again(cluster, local, project, embedding, cancelled):
+def test_a_killed_run_can_be_started_again(cluster, local, project, embedding, cancelled):
     project.kill()
     (name,) = set(command("squeue", "-h", "-o", "%j").split())
     if cancelled:
@@ -67,7 +67,7 @@ def test_a_run_that_was_killed_is_started_again(cluster, local, project, embeddi
 
 
 def test_a_job_out_of_memory_gets_more_at_the_next_attempt(local, project):
-    """At first 350 MB, of which Snakemake takes 200 and PyTorch more than the rest."""
+    """The job starts with 350 MB: Snakemake takes 200, and PyTorch more than the rest."""
     project.start("--set-resources", "embed:mem_mb=350 * attempt**2", target=EMBEDDED)
     output = project.finish()
 

@@ -20,8 +20,8 @@ def test_a_run_on_the_cluster_gives_the_digests_of_a_local_run(local, fresh):
     assert status["stages"]["train"]["done"] == 1
 
 
-def test_a_job_that_asks_for_a_gpu_gets_one_of_a_node_that_has_some(cluster, local, project):
-    """`index` asks, of these tests' profile, for what the profile has trainings ask for."""
+def test_a_job_that_requests_a_gpu_runs_on_a_node_with_gpus(cluster, local, project):
+    """In these tests' profile, `index` requests what the profile requests for training runs."""
     pointer = "results_micro/samples/sketch/00000.json"
     (project.folder / pointer).unlink()
     before = set(cluster.states())

@@ -1,4 +1,4 @@
-"""A training on two nodes of the cluster gives the weights of two processes on one machine."""
+"""Training on two nodes of the cluster gives the weights of two processes on one machine."""
 
 import shutil
 
@@ -14,7 +14,7 @@ NODES = ["train:nodes=2", "train:tasks=2", "train:mpi=srun", "train:processes=1"
 
 @pytest.fixture(scope="session")
 def two_processes(before_embedding, tmp_path_factory):
-    """A project that trained in two processes of this machine; for reading only."""
+    """Return a project that trained in two processes on this machine; for reading only."""
     folder = tmp_path_factory.mktemp("processes") / "project"
     shutil.copytree(before_embedding.folder, folder, symlinks=True)
     project = Project(folder)

@@ -12,7 +12,7 @@ LIMITS = {"keep_free_gigabytes": 0.0, "store_gigabytes": None, "gpu_hours": 2.0}
 
 @pytest.fixture
 def clock(monkeypatch):
-    """A clock that a test sets, in hours."""
+    """Return a clock that a test sets, in hours."""
     clock = SimpleNamespace(hours=0.0)
     monkeypatch.setattr(allowance.time, "time", lambda: clock.hours * 3600)
     monkeypatch.setenv(RUN_VARIABLE, "this")
@@ -33,13 +33,13 @@ def test_hours_of_all_gpus_are_added_up(allowed, clock):
     assert allowed.gpu_hours() == 1.5
 
 
-def test_a_job_at_work_counts_until_now(allowed, clock):
+def test_a_running_job_counts_until_now(allowed, clock):
     with allowed.spent("a", 2):
         clock.hours = 0.5
         assert allowed.gpu_hours() == 1.0
 
 
-def test_a_killed_job_counts_until_it_is_begun_again(allowed, clock):
+def test_a_killed_job_counts_until_it_starts_again(allowed, clock):
     killed = allowed.spent("a", 1)
     killed.__enter__()
     clock.hours = 1.0
@@ -50,7 +50,7 @@ def test_a_killed_job_counts_until_it_is_begun_again(allowed, clock):
     assert allowed.gpu_hours() == 1.5
 
 
-def test_a_job_that_fails_is_counted_too(allowed, clock):
+def test_a_failed_job_is_counted_too(allowed, clock):
     def fail():
         with allowed.spent("a", 1):
             clock.hours = 1.0
@@ -62,7 +62,7 @@ def test_a_job_that_fails_is_counted_too(allowed, clock):
     assert allowed.gpu_hours() == 1.0
 
 
-def test_no_job_begins_on_gpus_once_the_hours_are_spent(allowed, clock):
+def test_no_job_starts_on_gpus_once_the_hours_are_used(allowed, clock):
     with allowed.spent("a", 1):
         clock.hours = 2.0
 
@@ -73,7 +73,7 @@ def test_no_job_begins_on_gpus_once_the_hours_are_spent(allowed, clock):
         pass
 
 
-def test_another_run_begins_with_none_spent(allowed, clock, monkeypatch, tmp_path):
+def test_another_run_starts_with_no_hours_used(allowed, clock, monkeypatch, tmp_path):
     with allowed.spent("a", 1):
         clock.hours = 2.0
     monkeypatch.setenv(RUN_VARIABLE, "next")
@@ -82,7 +82,7 @@ def test_another_run_begins_with_none_spent(allowed, clock, monkeypatch, tmp_pat
 
 
 @pytest.mark.parametrize(("spared", "refused"), [(5.0, True), (3.0, False), (0.0, False)])
-def test_no_job_begins_on_a_disk_as_full_as_it_may_be(tmp_path, monkeypatch, spared, refused):
+def test_no_job_starts_on_a_disk_filled_to_its_limit(tmp_path, monkeypatch, spared, refused):
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=4_000_000_000))
     allowed = Allowance({**LIMITS, "keep_free_gigabytes": spared}, tmp_path, tmp_path)
 
@@ -95,7 +95,7 @@ def test_no_job_begins_on_a_disk_as_full_as_it_may_be(tmp_path, monkeypatch, spa
             pass
 
 
-def test_without_limits_nothing_is_written(clock, tmp_path):
+def test_nothing_is_written_without_limits(clock, tmp_path):
     with Allowance(None, tmp_path / "results", tmp_path).spent("a", 8):
         pass
 

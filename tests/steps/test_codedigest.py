@@ -13,7 +13,7 @@ from clipaudit.steps.codedigest import code_digest, code_parts, rule_sources
 
 @pytest.fixture
 def package(tmp_path, monkeypatch):
-    """A package of two modules that plays clipaudit, and a script that imports one of them."""
+    """Return a stand-in for the package clipaudit, and a script that imports one of its modules."""
     root = tmp_path / "clipaudit"
     for room in ("similarity", "store"):
         (root / room).mkdir(parents=True)
@@ -44,7 +44,7 @@ def package(tmp_path, monkeypatch):
 
 
 def forget():
-    """One process reads each file once: let it read again, here and in the tests that follow."""
+    """Clear the caches, because a process reads each file only once."""
     for cached in (
         codedigest._read,
         codedigest._memo,
@@ -66,17 +66,17 @@ def covered(package):
     return sorted(name for kind, _, name in names if kind == "module")
 
 
-def test_what_is_remembered_gives_the_digest_of_the_walk(package, monkeypatch):
+def test_the_memo_gives_the_same_digest_as_the_walk(package, monkeypatch):
     walked = digest(package)
     codedigest._memo().save()
-    monkeypatch.setattr(codedigest, "_walked", None)  # nothing is walked again
+    monkeypatch.setattr(codedigest, "_walked", None)  # no file is walked again
 
     assert digest(package) == walked
     modules = ["clipaudit.similarity.gap", "clipaudit.store.parquet", "clipaudit.ties"]
     assert covered(package) == modules
 
 
-def test_a_changed_file_is_walked_whatever_is_remembered(package):
+def test_a_changed_file_is_walked_despite_the_memo(package):
     before = digest(package)
     codedigest._memo().save()
 
@@ -85,7 +85,7 @@ def test_a_changed_file_is_walked_whatever_is_remembered(package):
     assert digest(package) != before
 
 
-def test_imports_are_followed_also_inside_functions(package):
+def test_imports_are_followed_even_inside_functions(package):
     modules = ["clipaudit.similarity.gap", "clipaudit.store.parquet", "clipaudit.ties"]
     assert covered(package) == modules
 
@@ -113,7 +113,7 @@ def test_imports_are_followed_also_inside_functions(package):
         "package docstring",
     ],
 )
-def test_what_cannot_change_a_result_leaves_the_digest(package, file, text):
+def test_a_change_that_cannot_affect_a_result_keeps_the_digest(package, file, text):
     before = digest(package)
     (package[0] / file).write_text(text)
 
@@ -131,7 +131,7 @@ def test_what_cannot_change_a_result_leaves_the_digest(package, file, text):
     ],
     ids=["code", "declared file", "declared header", "import gone", "what writes all tables"],
 )
-def test_what_can_change_a_result_changes_the_digest(package, file, text):
+def test_a_change_that_can_affect_a_result_changes_the_digest(package, file, text):
     before = digest(package)
     (package[0] / file).write_text(text)
 
@@ -189,7 +189,7 @@ LAYOUTS = 'END = "."\nLAYOUTS: dict[str, str] = {"one": "a" + END, "two": "b"}\n
         ("END}", "END}  # of it", [False, False]),
     ],
 )
-def test_of_a_dictionary_of_layouts_one_entry_counts(package, old, new, changed):
+def test_only_one_entry_of_a_dictionary_of_layouts_counts(package, old, new, changed):
     before = entry_digests(package, LAYOUTS)
 
     after = entry_digests(package, LAYOUTS.replace(old, new))
@@ -197,12 +197,12 @@ def test_of_a_dictionary_of_layouts_one_entry_counts(package, old, new, changed)
     assert [one != other for one, other in zip(before, after, strict=True)] == changed
 
 
-def test_an_entry_that_is_not_there_is_named(package):
+def test_a_missing_entry_is_named(package):
     with pytest.raises(ConfigError, match=r"layouts.py: its dictionary LAYOUTS has no entry 'two'"):
         entry_digests(package, 'LAYOUTS: dict[str, str] = {"one": "a"}\n')
 
 
-def test_what_an_entry_imports_counts_with_it(package):
+def test_imports_of_an_entry_count_with_it(package):
     layouts = package[0] / "layouts.py"
     layouts.write_text("import clipaudit.unused\n" + LAYOUTS)
 
@@ -212,7 +212,7 @@ def test_what_an_entry_imports_counts_with_it(package):
     assert "module clipaudit.layouts" not in parts
 
 
-def test_an_audits_settings_are_no_code_for_their_values_are_in_the_key(package):
+def test_an_audits_settings_are_not_code_because_their_values_are_in_the_key(package):
     package[1].write_text("import clipaudit.similarity.settings\n" + package[1].read_text())
     before = digest(package)
 
@@ -223,7 +223,7 @@ def test_an_audits_settings_are_no_code_for_their_values_are_in_the_key(package)
 
 @pytest.fixture
 def plugged(tmp_path, monkeypatch):
-    """A function: the parts of the digest of a script in a package of a name, installed anew."""
+    """Return a function: the parts of the digest of a script in a freshly installed package."""
     monkeypatch.syspath_prepend(tmp_path)
 
     def parts(folder, **changed):
@@ -249,7 +249,7 @@ def plugged(tmp_path, monkeypatch):
     forget()
 
 
-def test_of_a_plugins_audit_its_modules_and_its_version_count(plugged):
+def test_modules_and_version_of_a_plugins_audit_count(plugged):
     parts = plugged("here")
 
     assert {"script tinted_mean.py", "module tintedtools.mean", "module tintedtools.ties"} < set(
@@ -260,6 +260,6 @@ def test_of_a_plugins_audit_its_modules_and_its_version_count(plugged):
     assert parts["distribution tinted"] == "3.1"
 
 
-def test_where_a_plugins_audit_lies_does_not_matter(plugged):
+def test_the_location_of_a_plugins_audit_does_not_matter(plugged):
     assert plugged("here") == plugged("there")
     assert plugged("elsewhere", ties="def first(x):\n    return x[1]\n") != plugged("afar")

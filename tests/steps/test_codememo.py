@@ -21,14 +21,14 @@ def written(path, version="1", **files):
     memo.save()
 
 
-def test_what_one_process_found_the_next_one_knows(path):
+def test_the_next_process_knows_what_one_process_found(path):
     written(path, ab=FOUND)
 
     assert CodeMemo(path, "1").get("ab") == FOUND
     assert CodeMemo(path, "1").get("cd") is None
 
 
-def test_nothing_of_another_version_is_believed(path):
+def test_entries_of_another_version_are_ignored(path):
     written(path, ab=FOUND)
 
     assert CodeMemo(path, "2").get("ab") is None
@@ -37,19 +37,19 @@ def test_nothing_of_another_version_is_believed(path):
 @pytest.mark.parametrize(
     "text", ["", "{", "[]", '{"version": "1"}', '{"version": "1", "files": 3}']
 )
-def test_a_file_that_is_cut_counts_as_none(path, text):
+def test_a_truncated_file_counts_as_empty(path, text):
     path.write_text(text)
 
     assert CodeMemo(path, "1").get("ab") is None
 
 
-def test_without_its_folder_nothing_is_written(path):
+def test_nothing_is_written_without_its_folder(path):
     written(path.parent / "none/code.json", ab=FOUND)
 
     assert not (path.parent / "none").exists()
 
 
-def test_what_was_not_asked_for_goes_when_there_is_much(path, monkeypatch):
+def test_entries_not_requested_are_removed_when_there_are_many(path, monkeypatch):
     written(path, ab=FOUND, cd=FOUND)
     monkeypatch.setattr(codememo, "MOST_FILES", 2)
     memo = CodeMemo(path, "1")

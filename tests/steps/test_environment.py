@@ -8,7 +8,7 @@ def test_an_exact_step_has_no_environment():
     assert environment_of((), {"gpu": 1}, threads=4) == {}
 
 
-def test_on_a_cpu_its_class_and_the_threads_count():
+def test_the_class_of_a_cpu_and_the_threads_count():
     environment = environment_of(("numpy",), {}, threads=4)
 
     assert environment["device"].startswith("cpu ")
@@ -16,7 +16,7 @@ def test_on_a_cpu_its_class_and_the_threads_count():
     assert environment.keys() == {"device", "threads", "numpy"}
 
 
-def test_on_a_gpu_the_threads_do_not_count():
+def test_threads_do_not_count_on_a_gpu():
     assert environment_of(("numpy",), {"gpu": 1}, threads=4).keys() == {"device", "numpy"}
     assert device_of({"gpu": 1}) == "cuda"
 
@@ -25,7 +25,7 @@ def test_on_a_gpu_the_threads_do_not_count():
     ("resources", "expected"),
     [({}, 1), ({"gpu": 2}, 2), ({"gpu": 0, "processes": 3}, 3), ({"gpu": 8, "nodes": 4}, 32)],
 )
-def test_processes_are_as_many_as_gpus_or_as_asked_on_each_node(resources, expected):
+def test_each_node_has_as_many_processes_as_gpus_or_as_requested(resources, expected):
     assert processes_of(resources) == expected
 
 
@@ -33,7 +33,7 @@ def test_gpus_of_all_nodes_are_held():
     assert [gpus_of(each) for each in ({}, {"gpu": 8}, {"gpu": 8, "nodes": 4})] == [0, 8, 32]
 
 
-def test_several_processes_count():
+def test_the_number_of_processes_counts():
     assert environment_of(("numpy",), {"gpu": 2}, threads=1)["processes"] == "2"
 
 

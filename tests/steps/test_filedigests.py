@@ -46,7 +46,7 @@ def test_an_unchanged_file_is_read_once(files, tmp_path, reads):
 
 
 def test_a_file_just_written_is_read_again(files, tmp_path, reads):
-    """Written twice within the clock's grain, it would look unchanged."""
+    """A file written twice within the clock's resolution would look unchanged."""
     (tmp_path / "a.tar").write_bytes(b"one")
 
     for _ in range(2):
@@ -66,7 +66,7 @@ def test_a_touched_file_is_read_once_more(files, tmp_path, reads):
     assert len(reads) == 2
 
 
-def test_changed_content_is_noticed(files, tmp_path):
+def test_changed_content_is_detected(files, tmp_path):
     path = write(tmp_path / "a.tar", b"one")
     files.digest(path)
     write(path, b"two", OLD + 1)
@@ -87,7 +87,7 @@ def test_a_missing_file_is_named(files, tmp_path):
         files.locate(sha256(b"one"))
 
 
-def test_a_copy_stands_in_for_a_missing_file(files, tmp_path):
+def test_a_copy_replaces_a_missing_file(files, tmp_path):
     paths = [write(tmp_path / name, b"one") for name in ("a.tar", "b.tar")]
     for path in paths:
         files.digest(path)
@@ -101,7 +101,7 @@ def test_unknown_digests_are_named(files):
         files.locate("ff" * 32)
 
 
-def test_relative_paths_are_remembered_in_full(files, tmp_path, monkeypatch):
+def test_relative_paths_are_remembered_as_absolute(files, tmp_path, monkeypatch):
     path = write(tmp_path / "a.tar", b"one")
     monkeypatch.chdir(tmp_path)
     files.digest(type(path)("a.tar"))
@@ -117,7 +117,7 @@ def test_odd_names_work(files, tmp_path):
     assert files.locate(sha256(b"one")) == path
 
 
-def test_a_record_cut_by_a_crash_is_made_anew(files, tmp_path, reads):
+def test_a_record_truncated_by_a_crash_is_rewritten(files, tmp_path, reads):
     path = write(tmp_path / "a.tar", b"one")
     files.digest(path)
     for record in (tmp_path / "records" / "paths").iterdir():
@@ -127,7 +127,7 @@ def test_a_record_cut_by_a_crash_is_made_anew(files, tmp_path, reads):
     assert len(reads) == 2
 
 
-def test_a_file_written_to_meanwhile_is_refused(files, tmp_path, monkeypatch):
+def test_a_file_that_changes_during_the_read_is_refused(files, tmp_path, monkeypatch):
     path = write(tmp_path / "a.tar", b"one")
     longer = lambda path: write(path, b"longer") and "0" * 64  # noqa: E731
     monkeypatch.setattr(filedigests, "file_sha256", longer)
@@ -148,7 +148,7 @@ def _digest_all(directory, paths):
         FileDigests(directory).digest(path)
 
 
-def test_many_processes_may_share_the_records(files, tmp_path):
+def test_many_processes_can_share_the_records(files, tmp_path):
     paths = [write(tmp_path / f"{n}.tar", bytes([n]) * 99) for n in range(12)]
     context = multiprocessing.get_context("spawn")
     workers = [context.Process(target=_digest_all, args=(files.directory, paths)) for _ in range(3)]
@@ -162,14 +162,14 @@ def test_many_processes_may_share_the_records(files, tmp_path):
     assert not list(files.directory.rglob(".*"))
 
 
-def test_an_object_of_the_store_is_a_file_by_its_sha256(tmp_path):
+def test_an_object_of_the_store_is_found_by_its_sha256(tmp_path):
     store = Store(tmp_path / "store")
     digest = store.put_bytes(b"one", schema="tar").digest
 
     assert FileDigests(store.root / "files").locate(digest) == store.path(digest).absolute()
 
 
-def test_an_object_whose_bytes_have_changed_is_not_taken(tmp_path):
+def test_an_object_whose_bytes_changed_is_not_used(tmp_path):
     store = Store(tmp_path / "store")
     digest = store.put_bytes(b"one", schema="tar").digest
     store.path(digest).chmod(0o600)

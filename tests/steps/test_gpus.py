@@ -53,7 +53,7 @@ def test_a_gpu_of_a_killed_job_is_free_again():
         assert visible_gpus() == [first]
 
 
-def test_a_job_waits_for_as_many_gpus_as_it_asks_for():
+def test_a_job_waits_for_as_many_gpus_as_it_requests():
     one, _ = holder()
     waiting = start(2)
     time.sleep(0.5)
@@ -64,7 +64,7 @@ def test_a_job_waits_for_as_many_gpus_as_it_asks_for():
 
 
 @pytest.mark.parametrize(("visible", "count"), [("0,3", 2), ("7", 1), ("", 1), ("0,3", 0)])
-def test_where_no_gpu_is_spare_nothing_is_held(monkeypatch, tmp_path, visible, count):
+def test_nothing_is_held_if_no_gpu_is_spare(monkeypatch, tmp_path, visible, count):
     monkeypatch.setenv(VISIBLE, visible)
 
     with held_gpus(count):

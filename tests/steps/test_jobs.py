@@ -56,17 +56,17 @@ def arguments(tmp_path, monkeypatch):
     return ["--profile", "profile", "--config", "seed=7"]
 
 
-def test_jobs_come_after_those_that_make_their_inputs(arguments):
+def test_jobs_come_after_the_jobs_that_make_their_inputs(arguments):
     workflow = read_workflow([], arguments)
 
     assert [list(job.wildcards.values()) for job in workflow.jobs] == [["0"], ["1"], []]
     assert (str(workflow.results), str(workflow.store)) == ("results", "store")
 
 
-def test_a_job_is_what_its_script_would_be_given(arguments):
+def test_a_job_has_what_its_script_would_receive(arguments):
     job = read_workflow(["results/parts/1.json"], arguments).jobs[0]
 
-    assert (job.rule, job.script, job.threads) == ("part", "part", 2)  # no more than cores
+    assert (job.rule, job.script, job.threads) == ("part", "part", 2)  # at most the cores
     assert job.params == {"code": "c", "seed": 7}
     assert job.inputs == {"tars": ["user.tar"], "classes": []}
     assert job.outputs == {"table": ["results/parts/1.json"]}
@@ -80,7 +80,7 @@ def test_inputs_keep_their_order_and_a_profile_sets_resources(arguments):
     assert (job.script, job.resources["gpu"]) == ("part", 4)
 
 
-def test_what_would_be_started_says_why(arguments):
+def test_a_job_that_would_start_gives_the_reason(arguments):
     Path("results/parts").mkdir(parents=True)
     for name in ("0", "1"):
         Path(f"results/parts/{name}.json").touch()

@@ -1,4 +1,4 @@
-"""Pieces of a step's outputs: what a later step finds of them."""
+"""Pieces of a step's outputs that a later step finds."""
 
 import pytest
 
@@ -9,7 +9,7 @@ PIECES = {"first": {"set": "a"}, "second": {"set": "b"}}
 
 
 class Job:
-    """What Snakemake hands to a script of one output."""
+    """The job that Snakemake passes to a script of one output."""
 
     rule, threads, resources, wildcards, input = "keep_all", 1, {}, {}, {}
 
@@ -20,7 +20,7 @@ class Job:
 
 
 def make(folder, asked, error=None):
-    """Run a step that has both pieces; return which of them it knew."""
+    """Run a step that has both pieces; return the pieces that it knew."""
     known = []
 
     def compute(step):
@@ -42,14 +42,14 @@ def test_a_later_step_finds_the_pieces_of_an_earlier_one(tmp_path):
     assert files["made"].path.read_bytes() == b"both"
 
 
-def test_nothing_is_known_of_a_step_that_failed(tmp_path):
+def test_pieces_of_a_failed_step_are_unknown(tmp_path):
     with pytest.raises(OSError, match="killed"):
         make(tmp_path, 1, OSError("killed"))
 
     assert make(tmp_path, 2) == []
 
 
-def test_nothing_is_known_of_a_step_that_was_left_out(tmp_path):
+def test_pieces_of_a_step_that_was_left_out_are_unknown(tmp_path):
     make(tmp_path, 1, TooSmall("Too few samples."))
 
     assert make(tmp_path, 2) == []

@@ -1,4 +1,4 @@
-"""Steps whose data are too small: the reason stands in place of their results."""
+"""Steps with too few data: the reason is stored in place of their results."""
 
 import os
 from pathlib import Path
@@ -13,7 +13,7 @@ WHY = "12 eligible samples, and 40 are asked for."
 
 
 class Job:
-    """What Snakemake hands to a script of two outputs."""
+    """The job that Snakemake passes to a script of two outputs."""
 
     rule, threads, resources, wildcards = "keep_all", 1, {}, {}
 
@@ -47,7 +47,7 @@ def refused(tmp_path):
     return run(tmp_path, "refused", refuse)
 
 
-def test_a_step_with_too_small_data_gives_the_reason_in_place_of_all_its_outputs(refused, tmp_path):
+def test_a_step_with_too_few_data_gives_the_reason_in_place_of_all_its_outputs(refused, tmp_path):
     pointers = [Pointer.read(Path(path)) for path in refused]
 
     assert all(pointer.is_left_out and pointer.rows == 0 for pointer in pointers)
@@ -55,14 +55,14 @@ def test_a_step_with_too_small_data_gives_the_reason_in_place_of_all_its_outputs
         Store(tmp_path / "store").checked_path(pointers[0])
 
 
-def test_a_step_that_reads_what_was_left_out_is_left_out_for_the_same_reason(refused, tmp_path):
+def test_a_step_that_reads_a_left_out_result_is_left_out_for_the_same_reason(refused, tmp_path):
     made = run(tmp_path, "copied", copy, refused)
 
     store = Store(tmp_path / "store")
     assert {store.reason(Pointer.read(Path(path))) for path in made} == {WHY}
 
 
-def test_a_step_can_go_on_with_what_was_made_and_say_what_was_not(refused, tmp_path):
+def test_a_step_can_continue_with_existing_inputs_and_report_the_left_out_ones(refused, tmp_path):
     made = run(tmp_path, "made", copy)
     step = Step(Job(tmp_path, "told", [*made, *refused]))
 
@@ -70,7 +70,7 @@ def test_a_step_can_go_on_with_what_was_made_and_say_what_was_not(refused, tmp_p
     assert step.left_out == {WHY: ["refused/first", "refused/second"]}
 
 
-def test_links_show_whether_a_result_is_there_or_left_out(tmp_path):
+def test_links_show_whether_a_result_exists_or_is_left_out(tmp_path):
     folder = tmp_path / "results/set"
     run(tmp_path, "set", copy)
     assert {"first.bin", "second.bin"} <= set(os.listdir(folder))
@@ -100,7 +100,7 @@ def test_a_step_can_leave_out_one_of_its_outputs(tmp_path):
         Store(tmp_path / "store").checked_path(Pointer.read(second))
 
 
-def test_pieces_that_a_killed_step_has_written_are_known_to_the_next_run(tmp_path):
+def test_pieces_written_by_a_killed_step_are_known_to_the_next_run(tmp_path):
     known = []
 
     def write(step):

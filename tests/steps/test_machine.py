@@ -13,7 +13,7 @@ GPU_BUILD = "clipaudit.steps.machine.is_built_for_gpus"
 
 @pytest.fixture
 def program(tmp_path, monkeypatch):
-    """A driver's program that lists three GPUs."""
+    """Return a stand-in for the driver's program that lists three GPUs."""
     path = tmp_path / "nvidia-smi"
     path.write_text("#!/bin/sh\nprintf '0\\n1\\n2\\n'\n")
     path.chmod(0o755)
@@ -23,7 +23,7 @@ def program(tmp_path, monkeypatch):
 
 
 def given(gpus=None):
-    """What is given to a run on eight cores, by name; the variables too."""
+    """Return the options and variables for a run on eight cores, by name."""
     machine = this_machine(str(LOCAL), "8", gpus)
     return dict(each.split("=") for each in machine.options if "=" in each) | machine.environment
 
@@ -34,14 +34,14 @@ def test_jobs_fit_into_nine_tenths_of_the_memory():
     assert int(given()["mem_mb"]) == pytest.approx(0.9 * total, rel=0.01)
 
 
-def test_gpus_that_are_asked_for_are_named_and_share_the_cores(program):
+def test_requested_gpus_are_named_and_share_the_cores(program):
     found = given(gpus=2)
 
     assert (found["gpu"], found[VISIBLE]) == ("2", "0,1")
     assert found["embed"] == found["train"] == "4"
 
 
-def test_those_that_the_user_made_visible_are_all_there_are(program, monkeypatch):
+def test_only_gpus_that_the_user_made_visible_can_be_requested(program, monkeypatch):
     monkeypatch.setenv(VISIBLE, "2")
 
     with pytest.raises(ConfigError, match=r"--gpus 2: nvidia-smi or CUDA_VISIBLE_D.* names 1\. A"):
@@ -49,25 +49,25 @@ def test_those_that_the_user_made_visible_are_all_there_are(program, monkeypatch
 
 
 @pytest.mark.parametrize(("built", "gpus"), [(True, "3"), (False, "0")])
-def test_without_a_number_all_are_used_where_the_libraries_can(program, monkeypatch, built, gpus):
+def test_all_gpus_are_used_by_default_if_the_libraries_can(program, monkeypatch, built, gpus):
     monkeypatch.setattr(GPU_BUILD, lambda: built)
 
     assert given()["gpu"] == gpus
 
 
-def test_gpus_that_are_left_unused_are_spoken_of(program, monkeypatch, caplog):
+def test_unused_gpus_are_reported(program, monkeypatch, caplog):
     monkeypatch.setattr(GPU_BUILD, lambda: False)
     given()
 
     assert "3 GPUs are here, not used: install clipaudit[gpu] instead of [cpu]" in caplog.text
 
 
-def test_a_driver_without_a_device_is_none(program):
+def test_a_driver_without_a_device_gives_no_gpu(program):
     program.write_text("#!/bin/sh\necho 'No devices were found'\nexit 6\n")
 
     assert given()["gpu"] == "0"
 
 
-def test_a_cluster_gets_nothing_about_this_machine(program):
+def test_a_cluster_receives_nothing_about_this_machine(program):
     assert this_machine(str(LOCAL.with_name("slurm")), "8", None) == ([], {})
     assert this_machine("a-users-own", None, None) == ([], {})

@@ -1,4 +1,4 @@
-"""The paths that readers ask for are those that rules make."""
+"""The paths that readers request are those that rules make."""
 
 import re
 from pathlib import Path
@@ -13,20 +13,20 @@ del ASKED["of_part"]
 
 
 def outputs():
-    """The outputs that rules state, with an asterisk for every wildcard."""
+    """Yield the outputs that rules state, with an asterisk for every wildcard."""
     for rules in sorted((ROOT / "rules").glob("*.smk")):
         for path in re.findall(r'f"\{RESULTS\}/([^"]+\.json)"', rules.read_text()):
             yield re.sub(r"\{\{?\w+\}\}?", "*", path)
 
 
 @pytest.mark.parametrize("name", ASKED)
-def test_a_rule_makes_what_is_asked_for(name):
+def test_a_rule_makes_every_requested_path(name):
     asked = ASKED[name](*["*" for _ in ASKED[name].names])
 
     assert asked in {*outputs(), *made_by_functions()}
 
 
-def test_as_many_names_are_given_as_a_pattern_has():
+def test_a_pattern_takes_exactly_as_many_names_as_it_has():
     with pytest.raises(ValueError, match="shorter"):
         paths.manifest("small", "all")
     with pytest.raises(ValueError, match="longer"):
@@ -34,5 +34,5 @@ def test_as_many_names_are_given_as_a_pattern_has():
 
 
 def made_by_functions():
-    """The outputs of rules that have one for each of several names."""
+    """Return the outputs of rules that have one output for each of several names."""
     return {"attacked/*/*.json", "predictions/*/*/*.json", "probes/*/*/*.json"}

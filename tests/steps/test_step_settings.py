@@ -21,7 +21,7 @@ class Params:
 
 @pytest.fixture
 def step(tmp_path):
-    """A function: the step of a rule with these params."""
+    """Return a function: the step of a rule with these params."""
 
     class Job:
         rule, threads, input, output, resources, wildcards = "spot", 1, {}, {}, {}, {}
@@ -35,13 +35,13 @@ def step(tmp_path):
     return build
 
 
-def test_a_section_comes_as_the_model_that_checked_it(step):
+def test_a_section_is_returned_as_the_model_that_checked_it(step):
     asked = Spotting(text_score=0.8)
 
     assert step(spotting=asked.model_dump(mode="json")).settings_as(Spotting, "spotting") == asked
 
 
-def test_what_rules_derive_comes_as_dataclasses_and_lists_of_them(step):
+def test_derived_settings_are_returned_as_dataclasses_and_lists_of_them(step):
     job = step(kind="near", test_sets=["val"], seed=3)
     several = step(orders=[{"kind": "rand"}, {"kind": "far"}])
 
@@ -49,7 +49,7 @@ def test_what_rules_derive_comes_as_dataclasses_and_lists_of_them(step):
     assert [each.kind for each in several.settings_list(Order, "orders")] == ["rand", "far"]
 
 
-def test_how_a_section_is_asked_for_leaves_the_key(step):
+def test_reading_a_section_does_not_change_the_key(step):
     job = step(spotting=Spotting().model_dump(mode="json"))
     before = job.key
 

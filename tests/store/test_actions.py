@@ -25,8 +25,8 @@ def output(cache, content):
     return {"manifest": ActionOutput(cache.store.put_bytes(content, schema="x"), ".parquet", {})}
 
 
-def test_key_is_stable():
-    """A changed literal here means every stored action is orphaned."""
+def test_the_key_is_stable():
+    """A changed literal here orphans every stored action."""
     assert INGREDIENTS.key() == "ed13928ab3e3e5da46327ed0512ef93460407f04bd834b0661dd5af464524e7a"
 
 
@@ -56,7 +56,7 @@ def test_paths_of_inputs_do_not_enter_the_key():
     assert moved.key() == INGREDIENTS.key()
 
 
-def test_labels_enter_the_key_of_a_step_that_reads_them_alone():
+def test_labels_enter_the_key_only_of_a_step_that_reads_them():
     named = [ActionInput("ab12", "results/samples/large/00000.json", {"part": "1"})]
 
     assert changed(inputs={"samples": named}).key() != INGREDIENTS.key()
@@ -64,7 +64,7 @@ def test_labels_enter_the_key_of_a_step_that_reads_them_alone():
     assert changed(inputs={"samples": named}, reads_labels=False).key() == deaf.key()
 
 
-def test_what_was_recorded_is_found(cache):
+def test_a_recorded_action_is_found(cache):
     outputs = output(cache, b"one")
     cache.record("ab" * 32, outputs)
 
@@ -72,7 +72,7 @@ def test_what_was_recorded_is_found(cache):
     assert cache.find("cd" * 32) is None
 
 
-def test_what_is_found_is_young_from_then_on(cache):
+def test_a_found_action_becomes_young(cache):
     cache.record("ab" * 32, output(cache, b"one"))
     path = cache.store.root / "actions" / "ab" / f"{'ab' * 31}.json"
     os.utime(path, (1, 1))
@@ -84,7 +84,7 @@ def test_what_is_found_is_young_from_then_on(cache):
 
 
 @pytest.mark.parametrize("text", ["", "{", "{}", '{"outputs": {"manifest": {}}}'])
-def test_what_a_crash_left_of_a_stored_action_counts_as_none(cache, caplog, text):
+def test_a_stored_action_damaged_by_a_crash_is_not_found(cache, caplog, text):
     cache.record("ab" * 32, output(cache, b"one"))
     (cache.store.root / "actions" / "ab" / f"{'ab' * 31}.json").write_text(text)
 
@@ -94,7 +94,7 @@ def test_what_a_crash_left_of_a_stored_action_counts_as_none(cache, caplog, text
     assert cache.find("ab" * 32) == output(cache, b"two")
 
 
-def test_a_missing_object_makes_the_action_run_again_and_says_so(cache, caplog):
+def test_a_missing_object_makes_the_action_run_again_and_is_reported(cache, caplog):
     outputs = output(cache, b"one")
     cache.record("ab" * 32, outputs)
     cache.store.path(outputs["manifest"].pointer.digest).unlink()
@@ -103,7 +103,7 @@ def test_a_missing_object_makes_the_action_run_again_and_says_so(cache, caplog):
     assert "the object is missing. Computing it again." in caplog.text
 
 
-def test_the_same_key_giving_other_bytes_is_reported_loudly(cache, caplog):
+def test_a_key_that_yields_different_bytes_logs_a_warning(cache, caplog):
     first, second = output(cache, b"one"), output(cache, b"two")
     cache.record("ab" * 32, first)
     with caplog.at_level(logging.WARNING):
@@ -125,7 +125,7 @@ def test_the_same_key_giving_other_bytes_is_reported_loudly(cache, caplog):
     ],
     ids=["name", "folder", "dots", "extension", "digest"],
 )
-def test_a_record_whose_words_would_lead_out_of_a_folder_counts_as_none(cache, old, new, caplog):
+def test_a_record_whose_names_would_leave_a_folder_is_not_found(cache, old, new, caplog):
     cache.record("ab12", output(cache, b"x"))
     path = cache.file("ab12")
     path.write_text(path.read_text().replace(old, new))
@@ -135,7 +135,7 @@ def test_a_record_whose_words_would_lead_out_of_a_folder_counts_as_none(cache, o
 
 
 @pytest.mark.parametrize("name", ["model", "epochs/0001", "captions-1", "cotr-0.1-500"])
-def test_what_steps_call_their_outputs_is_no_such_word(cache, name):
+def test_names_that_steps_give_their_outputs_are_accepted(cache, name):
     given = {name: output(cache, b"x")["manifest"]}
     cache.record("ab12", given)
 

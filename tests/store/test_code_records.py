@@ -5,7 +5,7 @@ from clipaudit.store.store import Store
 SCRIPT, _ = rule_sources("gap")
 
 
-def test_a_code_digest_can_be_taken_apart_later(tmp_path):
+def test_a_code_digest_can_be_resolved_into_its_parts_later(tmp_path):
     store, digest = Store(tmp_path), code_digest(SCRIPT)
     record = CodeRecord(code_parts(SCRIPT), {"table.sql": "select 1"})
 
@@ -15,7 +15,7 @@ def test_a_code_digest_can_be_taken_apart_later(tmp_path):
     assert {"script gap.py", "module clipaudit.similarity.gap"} <= record.parts.keys()
 
 
-def test_what_a_digest_is_made_of_never_changes(tmp_path):
+def test_the_parts_of_a_digest_never_change(tmp_path):
     store = Store(tmp_path)
 
     write_code(store, "ab12", CodeRecord({"script x.py": "1"}, {}))

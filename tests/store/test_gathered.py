@@ -14,7 +14,7 @@ def pointer(folder, name, digest="a"):
     return str(path)
 
 
-def test_a_list_stands_for_the_pointers_that_it_names_in_their_order(tmp_path):
+def test_a_list_stands_for_the_pointers_that_it_names_in_order(tmp_path):
     named = [pointer(tmp_path, "b c.json"), pointer(tmp_path, "a.json")]
     path = tmp_path / "gathered" / "all.list"
 
@@ -23,7 +23,7 @@ def test_a_list_stands_for_the_pointers_that_it_names_in_their_order(tmp_path):
     assert list(spread(["x.tar", str(path), "y.tar"])) == ["x.tar", *named, "y.tar"]
 
 
-def test_a_list_changes_with_what_its_pointers_name(tmp_path):
+def test_a_list_changes_with_the_content_of_its_pointers(tmp_path):
     path = tmp_path / "all.list"
     write_list(path, [pointer(tmp_path, "a.json")])
     before = path.read_text()
@@ -33,20 +33,20 @@ def test_a_list_changes_with_what_its_pointers_name(tmp_path):
     assert path.read_text() != before
 
 
-def test_an_empty_list_spreads_to_nothing(tmp_path):
+def test_an_empty_list_expands_to_nothing(tmp_path):
     write_list(tmp_path / "all.list", [])
 
     assert list(spread([str(tmp_path / "all.list")])) == []
 
 
-def test_a_list_of_a_missing_pointer_is_not_written(tmp_path):
+def test_a_list_with_a_missing_pointer_is_not_written(tmp_path):
     with pytest.raises(StoreError, match="no such pointer"):
         write_list(tmp_path / "all.list", [str(tmp_path / "gone.json")])
 
     assert not (tmp_path / "all.list").exists()
 
 
-def test_what_is_not_a_list_is_named(tmp_path):
+def test_a_file_that_is_not_a_list_is_named(tmp_path):
     path = Path(tmp_path / "all.list")
     path.write_text("nonsense\n")
 
@@ -58,7 +58,7 @@ def test_what_is_not_a_list_is_named(tmp_path):
 
 
 class Job:
-    """What Snakemake hands to a script."""
+    """The job that Snakemake passes to a script."""
 
     rule, threads, resources = "keep_all", 1, {}
 
@@ -75,7 +75,7 @@ def made_part(folder, part):
     return job.output["made"]
 
 
-def test_a_step_reads_a_list_as_if_its_rule_had_named_all_pointers(tmp_path):
+def test_a_step_reads_a_list_as_if_its_rule_named_all_pointers(tmp_path):
     parts = [made_part(tmp_path, part) for part in ("b", "a")]
     path = tmp_path / "results/gathered/stage.list"
     write_list(path, parts)

@@ -18,7 +18,7 @@ def put_folder(path, **options):
         (new / "mark").touch()
 
 
-def test_an_output_appears_when_all_of_it_is_written(tmp_path):
+def test_an_output_appears_once_it_is_complete(tmp_path):
     with whole_output(tmp_path / "out", force=False) as new:
         new.write_text("half")
         assert not (tmp_path / "out").exists()
@@ -33,7 +33,7 @@ def fail_halfway(path):
         raise ZeroDivisionError
 
 
-def test_a_failure_leaves_what_was_there(tmp_path):
+def test_a_failure_keeps_the_old_output(tmp_path):
     put(tmp_path / "out", "old")
 
     with pytest.raises(ZeroDivisionError):
@@ -49,14 +49,14 @@ def put_while_another_does(path):
         path.write_text("another's")
 
 
-def test_what_came_to_be_meanwhile_is_not_replaced(tmp_path):
+def test_an_output_that_appeared_meanwhile_is_not_replaced(tmp_path):
     with pytest.raises(InputError, match="exists"):
         put_while_another_does(tmp_path / "out")
 
     assert (tmp_path / "out").read_text() == "another's"
 
 
-def test_force_replaces_a_folder_that_bears_the_mark(tmp_path):
+def test_force_replaces_a_folder_that_has_the_mark(tmp_path):
     put_folder(tmp_path / "out")
     (tmp_path / "out" / "old").touch()
 
@@ -66,7 +66,7 @@ def test_force_replaces_a_folder_that_bears_the_mark(tmp_path):
 
 
 @pytest.mark.parametrize("mark", [None, "mark"])
-def test_force_replaces_no_folder_without_it(tmp_path, mark):
+def test_force_replaces_no_folder_without_the_mark(tmp_path, mark):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "thesis").touch()
 
@@ -76,7 +76,7 @@ def test_force_replaces_no_folder_without_it(tmp_path, mark):
     assert os.listdir(tmp_path / "out") == ["thesis"]
 
 
-def test_force_replaces_a_link_and_not_what_it_leads_to(tmp_path):
+def test_force_replaces_a_link_and_not_its_target(tmp_path):
     put_folder(tmp_path / "real")
     (tmp_path / "out").symlink_to(tmp_path / "real")
 
@@ -86,7 +86,7 @@ def test_force_replaces_a_link_and_not_what_it_leads_to(tmp_path):
     assert os.listdir(tmp_path / "real") == ["mark"]
 
 
-def test_a_folder_takes_the_place_of_a_file_by_force(tmp_path):
+def test_a_folder_replaces_a_file_by_force(tmp_path):
     put(tmp_path / "out")
 
     put_folder(tmp_path / "out", force=True, mark="mark")

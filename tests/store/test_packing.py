@@ -42,7 +42,7 @@ def store(tmp_path):
 
 @pytest.fixture
 def packer(store):
-    """Start a process that packs all the time."""
+    """Start a process that packs continuously."""
     command = [sys.executable, "-c", PACK_FOREVER, str(store.root)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "packed\n"
@@ -89,7 +89,7 @@ def test_packing_a_store_without_records_does_nothing(store):
     assert not store.root.exists()
 
 
-def test_packing_in_steps_gives_the_bytes_of_packing_at_once(tmp_path, monkeypatch):
+def test_packing_in_steps_gives_the_same_bytes_as_packing_in_one_go(tmp_path, monkeypatch):
     monkeypatch.setattr(packing, "ROWS_PER_GROUP", 3)
     records = [made("a" if number % 3 else "b", number) for number in range(23)]
     steps, once = Store(tmp_path / "steps"), Store(tmp_path / "once")
@@ -126,7 +126,7 @@ def test_the_last_execution_is_found_across_row_groups(store, monkeypatch):
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"action": "a"}', "\ufeff{}"])
-def test_what_is_not_a_record_stays_where_it_lies_and_is_reported(store, text):
+def test_a_file_that_is_not_a_record_stays_in_place_and_is_reported(store, text):
     record_all(store, [made("a", 1), made("b")])
     damaged = store.root / "lineage" / key("a")[:2] / key("a")[2:] / "2026-9.json"
     damaged.write_text(text)
@@ -169,7 +169,7 @@ def test_a_disk_without_locks_is_refused(store, monkeypatch):
         pack(store)
 
 
-def test_a_packed_file_that_somebody_replaced_meanwhile_stays(store, monkeypatch):
+def test_a_packed_file_that_was_replaced_meanwhile_is_kept(store, monkeypatch):
     record_all(store, [made("a", 1)])
     pack(store)
     (path,) = packed_files(store)
@@ -203,7 +203,9 @@ def test_an_altered_packed_file_is_an_error_and_packing_loses_nothing(store):
 
 @pytest.mark.parametrize("nth", [1, 2, 3])
 @pytest.mark.parametrize("step", ["fsync", "replace", "unlink", "rmdir", "chmod"])
-def test_a_packer_that_fails_anywhere_loses_and_doubles_nothing(store, monkeypatch, step, nth):
+def test_a_packer_that_fails_anywhere_neither_loses_nor_duplicates_records(
+    store, monkeypatch, step, nth
+):
     records = record_all(store, [made(name, second) for name in "abc" for second in range(2)])
     do, calls = getattr(os, step), []
 
@@ -226,7 +228,7 @@ def test_a_packer_that_fails_anywhere_loses_and_doubles_nothing(store, monkeypat
     assert len(packed_names(store)) == 6
 
 
-def test_a_packer_that_is_killed_loses_and_doubles_nothing(store):
+def test_a_killed_packer_neither_loses_nor_duplicates_records(store):
     records = {}
     for number in range(3):
         more = record_all(store, [made(name, number) for name in range(60)])
@@ -246,7 +248,7 @@ def test_a_packer_that_is_killed_loses_and_doubles_nothing(store):
     assert len(packed_names(store)) == 180
 
 
-def test_what_a_killed_packer_left_unfinished_is_removed(store):
+def test_unfinished_files_of_a_killed_packer_are_removed(store):
     write_record(store, made("a"))
     unfinished = store.root / "lineage" / "packed" / ".xyz"
     unfinished.parent.mkdir()
@@ -257,7 +259,7 @@ def test_what_a_killed_packer_left_unfinished_is_removed(store):
     assert [path.suffix for path in packed_files(store)] == [".parquet"]
 
 
-def test_readers_and_writers_go_on_while_a_packer_runs(store, packer):
+def test_readers_and_writers_continue_while_a_packer_runs(store, packer):
     latest = {}
     for second in range(120):
         record = made(second % 20, second)
@@ -276,7 +278,7 @@ FAILS = st.tuples(st.sampled_from(["fsync", "replace", "unlink", "rmdir"]), st.i
 
 
 def fail_packing(store, step, after):
-    """Pack, with a fault at a call of the operating system if so many are made."""
+    """Pack with a fault at the nth call of an operating system function, if it is reached."""
     do, left = getattr(os, step), [None] * after
 
     def fail(*arguments, **rest):
@@ -291,7 +293,7 @@ def fail_packing(store, step, after):
 
 @settings(max_examples=20)
 @given(st.lists(WRITES | FAILS | st.just(("pack", 0)), max_size=10))
-def test_whatever_is_written_packed_and_cut_short_is_read_once(steps):
+def test_every_record_is_read_once_after_any_writes_packings_and_failures(steps):
     with tempfile.TemporaryDirectory() as folder:
         store, written = Store(Path(folder)), set()
         for what, number in steps:
@@ -318,7 +320,7 @@ def test_loose_actions_are_counted_up_to_a_limit(store, limit, count):
     assert loose_count(store, limit) == count
 
 
-def test_few_loose_records_are_let_be_and_many_packed(store):
+def test_a_few_loose_records_stay_and_many_are_packed(store):
     record_all(store, [made(name) for name in "abc"])
 
     assert keep_packed(store, many=3) is None
@@ -326,7 +328,7 @@ def test_few_loose_records_are_let_be_and_many_packed(store):
     assert keep_packed(store, many=0) is None
 
 
-def test_a_run_goes_on_while_another_process_packs(store, caplog):
+def test_a_run_continues_while_another_process_packs(store, caplog):
     write_record(store, made("a"))
 
     with (store.root / "lineage" / "packing.lock").open("w") as file:

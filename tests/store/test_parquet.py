@@ -42,7 +42,7 @@ def digest(path):
 
 
 @pytest.mark.parametrize("cut", [1, 7, 64, 1000])
-def test_how_rows_arrive_leaves_no_trace(tmp_path, monkeypatch, cut):
+def test_the_division_into_tables_does_not_change_the_file(tmp_path, monkeypatch, cut):
     monkeypatch.setattr(parquet, "ROWS_PER_GROUP", 50)
     table = rows(300)
 
@@ -54,7 +54,7 @@ def test_how_rows_arrive_leaves_no_trace(tmp_path, monkeypatch, cut):
     assert pq.read_table(tmp_path / "pieces").to_pylist() == table.to_pylist()
 
 
-def test_two_processes_with_other_thread_counts_write_the_same_bytes(tmp_path):
+def test_two_processes_with_different_thread_counts_write_the_same_bytes(tmp_path):
     script = (
         "import sys, pyarrow as pa; from pathlib import Path\n"
         "from clipaudit.store.parquet import write_tables\n"
@@ -69,19 +69,19 @@ def test_two_processes_with_other_thread_counts_write_the_same_bytes(tmp_path):
     assert digest(tmp_path / "1") == digest(tmp_path / "4")
 
 
-def test_no_table_gives_a_file_of_no_rows(tmp_path):
+def test_no_table_gives_a_file_without_rows(tmp_path):
     assert write_tables([], SCHEMA, tmp_path / "empty") == 0
     assert pq.read_table(tmp_path / "empty").schema.names == SCHEMA.names
 
 
-def test_a_null_where_the_schema_has_none_is_refused(tmp_path):
+def test_a_null_in_a_non_nullable_column_is_refused(tmp_path):
     schema = pa.schema([pa.field("row", pa.int32(), nullable=False)])
 
     with pytest.raises(ValueError, match="row"):
         write_tables([pa.table({"row": pa.array([1, None], pa.int32())})], schema, tmp_path / "x")
 
 
-def test_vectors_are_stored_as_they_are(tmp_path):
+def test_vectors_are_stored_plain_and_uncompressed(tmp_path):
     write_tables([rows(10)], SCHEMA, tmp_path / "file")
 
     column = pq.ParquetFile(tmp_path / "file").metadata.row_group(0).column(3)
@@ -103,7 +103,7 @@ def test_a_range_of_rows_is_read_without_the_other_row_groups(tmp_path):
     assert pa.concat_tables(found).to_pylist() == table.slice(17, 26).to_pylist()
 
 
-def test_a_range_that_holds_nothing_still_tells_the_columns(tmp_path):
+def test_an_empty_range_still_has_the_columns(tmp_path):
     path = tmp_path / "rows.parquet"
     write_tables([rows(5)], SCHEMA, path)
 
@@ -120,7 +120,7 @@ def test_a_range_that_holds_nothing_still_tells_the_columns(tmp_path):
     nulls=st.booleans(),
     rows_per_batch=st.integers(1, 400),
 )
-def test_batches_have_the_rows_of_the_file_however_it_is_cut(
+def test_batches_have_the_rows_of_the_file_however_it_is_divided(
     tmp_path_factory, count, rows_per_group, page_bytes, compression, nulls, rows_per_batch
 ):
     path = tmp_path_factory.getbasetemp() / "cut.parquet"
@@ -136,7 +136,7 @@ def test_batches_have_the_rows_of_the_file_however_it_is_cut(
     assert all(len(batch) == rows_per_batch for batch in batches[:-1])
 
 
-def test_what_is_held_does_not_grow_with_the_file(tmp_path):
+def test_memory_use_does_not_grow_with_the_file(tmp_path):
     path = tmp_path / "rows.parquet"
     schema = SCHEMA.with_metadata({parquet.GROUP_KEY: "500"})
     schema = schema.set(3, pa.field("embedding", pa.binary(2_000), nullable=False))

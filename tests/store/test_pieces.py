@@ -16,14 +16,14 @@ def store(tmp_path):
 
 
 def act(store, letter, *pieces):
-    """An action that gave a text, and the pieces that this holds."""
+    """Record an action that gave a text, and the pieces that the text holds."""
     pointer = store.put_bytes(letter.encode(), schema="text")
     ActionCache(store).record(letter * 64, {"text": ActionOutput(pointer, ".txt")})
     Pieces(store).record(pieces, letter * 64)
 
 
 def found(store, *pieces):
-    """What holds each piece that is known."""
+    """Return the content that holds each known piece."""
     return {
         key: store.path(outputs["text"].pointer.digest).read_text()
         for keys, outputs in Pieces(store).find(pieces)
@@ -32,11 +32,11 @@ def found(store, *pieces):
 
 
 def test_the_key_of_a_piece_is_stable():
-    """A changed literal here means that every piece is computed once more."""
+    """A changed literal here means that every piece is computed again."""
     assert KEY == "8871a798e9255bc14ab13b60652cc4b1c7ec09b3f5055c367662f9322fb52eee"
 
 
-def test_what_else_an_action_reads_and_is_asked_does_not_enter_the_key_of_a_piece():
+def test_inputs_and_other_settings_of_an_action_do_not_enter_the_key_of_a_piece():
     read = {"sets": [ActionInput("d" * 64, "results/a.json")]}
 
     assert piece_key(replace(OF_STEP, settings={}, inputs=read), {"set": "a"}) == KEY
@@ -55,7 +55,7 @@ def test_a_piece_is_found_in_an_action_that_holds_it(store):
     assert found(store, "b" * 64, "c" * 64) == {"b" * 64: "1"}
 
 
-def test_the_action_that_holds_the_most_pieces_is_taken(store):
+def test_the_action_that_holds_the_most_pieces_is_chosen(store):
     act(store, "1", "a" * 64)
     act(store, "2", "a" * 64, "b" * 64)
 

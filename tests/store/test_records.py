@@ -39,7 +39,7 @@ def test_the_last_execution_is_the_record_of_an_action(store, settle):
     assert read_record(store, key("a")) == records[2]
 
 
-def test_many_records_come_in_the_order_asked_and_those_that_are_not_there_do_not(store, settle):
+def test_many_records_come_in_the_requested_order_without_missing_ones(store, settle):
     record_all(store, [made(name) for name in "abc"])
     settle()
 
@@ -49,7 +49,7 @@ def test_many_records_come_in_the_order_asked_and_those_that_are_not_there_do_no
     assert found[key("a")] == made("a")
 
 
-def test_a_later_loose_record_wins_over_a_packed_one_and_the_other_way_round(store):
+def test_the_later_of_a_loose_and_a_packed_record_wins(store):
     record_all(store, [made("a", 1), made("b", 2)])
     pack(store)
     record_all(store, [made("a", 2), made("b", 1)])
@@ -84,7 +84,7 @@ def test_a_file_that_is_being_written_is_not_a_record(store):
     assert read_records(store, [key("a")]) == {key("a"): made("a")}
 
 
-def test_a_record_is_written_though_a_packer_removes_its_folder(store, monkeypatch):
+def test_a_record_is_written_even_if_a_packer_removes_its_folder(store, monkeypatch):
     make, removed = tempfile.mkstemp, []
 
     def remove_first(dir, **rest):
@@ -100,7 +100,7 @@ def test_a_record_is_written_though_a_packer_removes_its_folder(store, monkeypat
     assert read_record(store, key("a")) == made("a")
 
 
-def test_a_job_that_only_records_does_not_wait_for_pyarrow(store):
+def test_recording_does_not_import_pyarrow(store):
     program = "import sys, clipaudit.store.records\nprint('pyarrow' in sys.modules)\n"
 
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

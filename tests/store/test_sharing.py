@@ -18,7 +18,7 @@ KEY = MADE_OF.key()
 
 
 def compute(store, content=b"weights"):
-    """Leave in a store what a step leaves there; return what it gave."""
+    """Write to a store what a step writes; return its outputs."""
     outputs = {"model": ActionOutput(store.put_bytes(content, schema="x"), ".safetensors")}
     ran = Execution("2026-01-01T00:00:00.000+00:00", 1.0, "node", 1, 1, {}, {}, owner="ada")
     write_record(store, Record(KEY, MADE_OF, outputs, {}, ran))
@@ -28,7 +28,7 @@ def compute(store, content=b"weights"):
 
 
 def files(root):
-    """All that is in a folder, and when it was last modified."""
+    """Return all paths in a folder and their modification times."""
     return {path: path.lstat().st_mtime_ns for path in root.rglob("*")}
 
 
@@ -53,7 +53,7 @@ def test_results_of_others_are_taken_with_their_records(own, group):
     assert read_code(own, "c0de") == read_code(group, "c0de")
 
 
-def test_taking_changes_nothing_in_the_store_of_the_group(own, group):
+def test_taking_changes_nothing_in_the_groups_store(own, group):
     before = files(group.root)
 
     GroupStore(group.root, write=True).take(own, KEY)
@@ -69,12 +69,14 @@ def test_a_taken_object_is_not_copied(own, group):
     assert os.path.realpath(path) == str(group.path(outputs["model"].pointer.digest))
 
 
-def test_an_action_of_nobody_is_not_taken(own, group):
+def test_an_action_that_nobody_stored_is_not_taken(own, group):
     assert GroupStore(group.root).take(own, "ab" * 32) is None
 
 
 @pytest.mark.parametrize(("trusted", "taken"), [(["ada"], False), (["ada", "grace"], True)])
-def test_only_what_a_trusted_writer_wrote_is_taken(own, group, monkeypatch, caplog, trusted, taken):
+def test_only_results_of_a_trusted_writer_are_taken(
+    own, group, monkeypatch, caplog, trusted, taken
+):
     monkeypatch.setattr(sharing, "user_name", lambda uid: "grace")
     caplog.set_level(logging.INFO)
 
@@ -95,7 +97,7 @@ def test_an_altered_object_is_not_taken_and_leaves_nothing_behind(own, group, ca
 
 
 @pytest.mark.parametrize(("content", "said"), [(None, "is missing"), (b"w", "has 1 bytes instead")])
-def test_an_object_that_is_not_whole_is_not_offered(group, caplog, content, said):
+def test_an_incomplete_object_is_not_offered(group, caplog, content, said):
     path = group.path(compute(group)["model"].pointer.digest)
     path.unlink()
     if content is not None:
@@ -105,7 +107,7 @@ def test_an_object_that_is_not_whole_is_not_offered(group, caplog, content, said
     assert said in caplog.text
 
 
-def test_a_link_to_where_the_store_of_the_group_was_is_made_again(own, group, tmp_path):
+def test_a_link_to_the_old_place_of_the_groups_store_is_restored(own, group, tmp_path):
     GroupStore(group.root).take(own, KEY)
     group.root.rename(tmp_path / "moved")
 
@@ -114,7 +116,7 @@ def test_a_link_to_where_the_store_of_the_group_was_is_made_again(own, group, tm
     assert own.checked_path(outputs["model"].pointer).read_bytes() == b"weights"
 
 
-def test_what_is_computed_is_given_once_and_kept_from_collections(own, tmp_path):
+def test_a_computed_result_is_given_once_and_protected_from_collections(own, tmp_path):
     (tmp_path / "group").mkdir()
     shared = GroupStore(tmp_path / "group", write=True)
     compute(own)
@@ -128,7 +130,7 @@ def test_what_is_computed_is_given_once_and_kept_from_collections(own, tmp_path)
     assert files(tmp_path / "group") == before
 
 
-def test_a_full_disk_of_the_group_ends_no_job(own, group, monkeypatch, caplog):
+def test_a_full_disk_of_the_group_fails_no_job(own, group, monkeypatch, caplog):
     def full(*_):
         raise OSError(28, "No space left on device")
 
@@ -148,7 +150,7 @@ def test_a_store_that_is_not_mounted_is_named(tmp_path):
 
 
 @pytest.mark.parametrize(("mode", "group_may"), [(0o2775, True), (0o755, False)])
-def test_folders_are_the_groups_where_the_store_is(tmp_path, mode, group_may):
+def test_folders_are_group_writable_if_the_store_is(tmp_path, mode, group_may):
     tmp_path.chmod(mode)
 
     with group_rights(tmp_path):
@@ -159,7 +161,7 @@ def test_folders_are_the_groups_where_the_store_is(tmp_path, mode, group_may):
     assert {bool(path.stat().st_mode & stat.S_IWGRP) for path in made} == {group_may}
 
 
-def test_a_results_folder_names_a_taken_object_as_any_other(own, group, tmp_path):
+def test_a_results_folder_links_a_taken_object_like_any_other(own, group, tmp_path):
     pointer = GroupStore(group.root).take(own, KEY)["model"].pointer
 
     link_object(tmp_path / "results/model.safetensors", own.path(pointer.digest))

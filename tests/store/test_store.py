@@ -15,7 +15,7 @@ def store(tmp_path):
 
 
 def alter(path, content, *, keep_time=False):
-    """Change a stored object behind the store's back, as a bad disk or a careless user would."""
+    """Change a stored object without the store's knowledge, like a bad disk or a careless user."""
     status = path.stat()
     os.chmod(path, 0o644)
     path.write_bytes(content)
@@ -39,7 +39,7 @@ def test_pointer_text_is_a_function_of_content():
 
 
 @pytest.mark.parametrize("content", [b"ab", b"abcd", b"xyz"])
-def test_an_altered_object_is_never_handed_out(store, content):
+def test_an_altered_object_is_never_returned(store, content):
     pointer = store.put_bytes(b"abc", schema="text")
     alter(store.path(pointer.digest), content)
 
@@ -47,7 +47,7 @@ def test_an_altered_object_is_never_handed_out(store, content):
         store.checked_path(pointer)
 
 
-def test_an_object_altered_under_its_old_time_is_found_by_hashing(store):
+def test_an_object_altered_with_its_old_time_is_found_by_hashing(store):
     pointer = store.put_bytes(b"abc", schema="text")
     alter(store.path(pointer.digest), b"xyz", keep_time=True)
 
@@ -72,7 +72,7 @@ def test_storing_again_repairs_an_altered_object(store):
     assert store.checked_path(pointer).read_bytes() == b"abc"
 
 
-def test_storing_again_leaves_an_intact_object_in_place_but_makes_it_young(store):
+def test_storing_again_keeps_an_intact_object_in_place_but_makes_it_young(store):
     pointer = store.put_bytes(b"abc", schema="text")
     path = store.path(pointer.digest)
     os.utime(path, (1, 1))
@@ -89,7 +89,7 @@ def test_an_object_made_young_need_not_be_hashed_again(store):
     store.put_bytes(b"abc", schema="text")
     alter(store.path(pointer.digest), b"xyz", keep_time=True)
 
-    assert store.fault(pointer) is None  # its time was believed
+    assert store.fault(pointer) is None  # its time was trusted
 
 
 def test_damage_found_by_hashing_is_not_forgotten(store):
@@ -100,7 +100,7 @@ def test_damage_found_by_hashing_is_not_forgotten(store):
     assert store.flaw(pointer).damage == "corrupt"
 
 
-def test_a_memo_that_cannot_be_written_costs_a_reading_and_no_more(store):
+def test_a_memo_that_cannot_be_written_costs_only_one_read(store):
     pointer = store.put_bytes(b"abc", schema="text")
     shutil.rmtree(store.root / "seen")
     (store.root / "seen").write_text("in the way")
@@ -109,14 +109,14 @@ def test_a_memo_that_cannot_be_written_costs_a_reading_and_no_more(store):
 
 
 def condemned(store, pointer):
-    """Where a collection puts the object aside."""
+    """Move the object where a collection moves it aside."""
     aside = store.root / "condemned/host-1-2" / store.path(pointer.digest).relative_to(store.root)
     aside.parent.mkdir(parents=True)
     os.rename(store.path(pointer.digest), aside)
     return aside
 
 
-def test_what_a_collection_has_put_aside_is_put_back_by_who_needs_it(store):
+def test_an_object_that_a_collection_moved_aside_is_restored_by_its_reader(store):
     pointer = store.put_bytes(b"abc", schema="text")
     aside = condemned(store, pointer)
 
@@ -124,7 +124,7 @@ def test_what_a_collection_has_put_aside_is_put_back_by_who_needs_it(store):
     assert not aside.exists()
 
 
-def test_what_was_written_anew_stays_when_the_old_is_put_back(store):
+def test_a_rewritten_object_is_kept_when_the_old_one_is_restored(store):
     pointer = store.put_bytes(b"abc", schema="text")
     aside = condemned(store, pointer)
     store.put_bytes(b"abc", schema="text")
@@ -170,7 +170,7 @@ def test_many_writers_of_one_object_do_no_harm(store):
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1]", '{"digest": "ab"}'])
-def test_a_file_that_is_no_pointer_is_refused(tmp_path, text):
+def test_a_file_that_is_not_a_pointer_is_refused(tmp_path, text):
     path = tmp_path / "pointer.json"
     path.write_text(text)
 
@@ -183,7 +183,7 @@ def test_a_pointer_that_cannot_be_read_is_an_error_that_says_so(tmp_path):
         Pointer.read(tmp_path)
 
 
-def test_links_are_relative_and_replaced_in_one_step(tmp_path):
+def test_links_are_relative_and_replaced_atomically(tmp_path):
     link = tmp_path / "results" / "a.parquet"
     link_object(link, tmp_path / "store" / "one")
     link_object(link, tmp_path / "store" / "two")
@@ -191,7 +191,7 @@ def test_links_are_relative_and_replaced_in_one_step(tmp_path):
     assert os.readlink(link) == "../store/two"
 
 
-def test_a_small_text_is_replaced_whole(tmp_path):
+def test_a_small_text_is_replaced_completely(tmp_path):
     path = tmp_path / "deep" / "file.json"
     replace_text(path, "old")
     replace_text(path, "new")

@@ -10,7 +10,7 @@ CONFIG = Path(__file__).parents[2] / "config"
 
 @pytest.fixture
 def corpora():
-    """A function: the files of a shipped config, with some corpora added or changed."""
+    """Return a function: the files of a shipped config with some corpora added or changed."""
 
     def build(config="micro", *, without_data=False, label_sets=None, **changed):
         settings = read_settings(CONFIG / f"{config}.yaml")

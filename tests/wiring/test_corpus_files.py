@@ -21,7 +21,7 @@ def test_a_part_has_the_shards_of_its_numbers(corpora):
 
 
 @pytest.mark.parametrize(("cores", "even", "uneven"), [(1, 1, 1), (2, 1, 2), (8, 4, 8)])
-def test_cores_are_shared_out_among_parts(corpora, cores, even, uneven):
+def test_cores_are_divided_among_parts(corpora, cores, even, uneven):
     files = corpora()
     files.cores = cores
 
@@ -29,7 +29,7 @@ def test_cores_are_shared_out_among_parts(corpora, cores, even, uneven):
     assert files.uneven_processes(job(corpus="large")) == uneven
 
 
-def test_every_corpus_is_of_one_kind(corpora):
+def test_every_corpus_is_of_exactly_one_kind(corpora):
     files = corpora()
 
     assert files.splits == ["framed", "unframed"]
@@ -48,7 +48,7 @@ def test_only_the_index_of_a_remote_corpus_reads_its_urls(corpora):
     assert files.part_tars(first) == ["results_micro/shards/large/00000.json"]
 
 
-def test_where_data_are_absent_only_those_made_here_are_named(corpora):
+def test_only_data_made_here_are_inputs_of_a_run_without_data(corpora):
     files = corpora(without_data=True)
 
     assert files.brought("data/micro/a.tar", None, "mine/b.tar") == ["data/micro/a.tar"]
@@ -63,7 +63,7 @@ def test_a_split_reads_its_corpus(corpora):
 
 
 @pytest.mark.parametrize("parts", [FEW_POINTERS, FEW_POINTERS + 1])
-def test_a_list_stands_for_more_pointers_than_a_few(corpora, parts):
+def test_a_list_replaces_more_than_a_few_pointers(corpora, parts):
     shards = f"data/micro/large/{{00000..{parts - 1:05}}}.tar"
     files = corpora(large={"shards": shards, "shards_per_part": 1})
 
@@ -75,7 +75,7 @@ def test_a_list_stands_for_more_pointers_than_a_few(corpora, parts):
         assert found == ["results_micro/gathered/objects/large.list"]
 
 
-def test_the_parts_of_a_manifest_are_those_of_its_corpora_in_order(corpora):
+def test_a_manifest_has_the_parts_of_its_corpora_in_order(corpora):
     files = corpora()
     both = job(manifest="large-deduplicated-and-small")
 
@@ -87,7 +87,7 @@ def test_the_parts_of_a_manifest_are_those_of_its_corpora_in_order(corpora):
     assert files.manifest_classes(both) == ["data/micro/classes.txt"]
 
 
-def test_a_corpus_without_pictures_ends_a_run_that_needs_them(corpora, capsys):
+def test_a_corpus_without_images_stops_a_run_that_needs_them(corpora, capsys):
     rows = {"metadata": {"files": "a.parquet", "uid": "u"}, "captions": "none"}
     files = corpora(rows=rows)
 

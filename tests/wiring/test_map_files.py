@@ -1,4 +1,4 @@
-"""Which embeddings a map of vectors is drawn from."""
+"""The embeddings from which a map of vectors is drawn."""
 
 from types import SimpleNamespace
 
@@ -13,11 +13,11 @@ JOB = SimpleNamespace(encoder="own", corpus="large")
 
 
 def run_of(corpora, **maps):
-    """The settings of the fixture, with those of maps."""
+    """Return the settings of the fixture with settings of maps."""
     return parse_settings(corpora.run.model_dump() | {"report": {"maps": maps}})
 
 
-def test_the_audits_name_their_maps_with_test_sets_beside(corpora):
+def test_audits_name_their_maps_with_test_sets(corpora):
     files = ReportFiles(corpora())
 
     assert files.maps["own", "large"].test_sets == ["val", "sketch"]
@@ -33,7 +33,7 @@ def test_the_audits_name_their_maps_with_test_sets_beside(corpora):
         (["own/large"], [VectorMap("own", "large", ["val", "sketch"])]),
     ],
 )
-def test_the_settings_name_others(corpora, of, maps):
+def test_the_settings_can_name_other_maps(corpora, of, maps):
     assert vector_maps(run_of(corpora(), of=of)) == maps
 
 
@@ -45,7 +45,7 @@ def test_the_settings_name_others(corpora, of, maps):
         ("own/lager", r"'lager' is not among corpora \(.*large"),
     ],
 )
-def test_a_map_of_what_is_not_there_is_refused(corpora, name, says):
+def test_a_map_of_an_unknown_encoder_or_corpus_is_refused(corpora, name, says):
     with pytest.raises(ConfigError, match=f"report.maps.of: {says}"):
         run_of(corpora(), of=[name])
 

@@ -15,7 +15,7 @@ def test_an_encoder_trained_here_comes_from_its_model(corpora):
     assert models.encoder(own)["architecture"]["definition"]["embed_dim"] == 16
 
 
-def test_the_end_of_a_training_is_not_a_checkpoint(corpora):
+def test_the_end_of_a_training_run_is_not_a_checkpoint(corpora):
     models = ModelFiles(corpora("micro_memorization"))
 
     last, first = (models.trained("brief-scenes/set-a", epoch) for epoch in (2, 1))
@@ -24,7 +24,7 @@ def test_the_end_of_a_training_is_not_a_checkpoint(corpora):
     assert first == "results_micro/checkpoints/brief-scenes/set-a/1.json"
 
 
-def test_of_a_training_the_epochs_are_kept_that_encoders_name(corpora):
+def test_only_epochs_that_encoders_name_are_kept(corpora):
     given = corpora("micro_memorization")
     asked = {"model": "brief-scenes/set-a"}
     for name, epoch in (("early", 1), ("late", 2), ("last", None)):
@@ -39,7 +39,7 @@ def test_of_a_training_the_epochs_are_kept_that_encoders_name(corpora):
     assert kept == {"set-a": [1], "set-b": []}  # after the second epoch it is the model itself
 
 
-def test_given_embeddings_take_their_corpus_from_the_encoder(corpora):
+def test_given_embeddings_exclude_their_corpus_from_the_encoder(corpora):
     models = ModelFiles(corpora())
     models.given = {("own", "large"): None}
 
@@ -48,7 +48,7 @@ def test_given_embeddings_take_their_corpus_from_the_encoder(corpora):
     assert re.match(models.own_encoders(), "own/small/00000")
 
 
-def test_given_embeddings_are_checked_by_tars_and_weights_where_there_are_images(corpora):
+def test_given_embeddings_are_checked_with_tars_and_weights_if_images_exist(corpora):
     images, none = (
         SimpleNamespace(encoder="own", corpus=corpus, part="00000")
         for corpus in ("large", "listed")
@@ -64,14 +64,14 @@ def test_given_embeddings_are_checked_by_tars_and_weights_where_there_are_images
     assert found == ([], [], None)
 
 
-def test_test_sets_of_one_label_set_read_its_classes_once(corpora):
+def test_test_sets_with_one_label_set_read_its_classes_once(corpora):
     found = ModelFiles(corpora()).test_set_inputs(["val", "sketch"])
 
     assert found["classes"] == ["data/micro/classes.txt"]
     assert found["tars"] == ["data/micro/val/00000.tar", "data/micro/sketch/00000.tar"]
 
 
-def test_folders_within_a_folder_are_no_files_of_it(tmp_path):
+def test_subfolders_are_not_files_of_a_folder(tmp_path):
     for name in ("b", "a"):
         (tmp_path / name).touch()
     (tmp_path / "c").mkdir()
@@ -79,5 +79,5 @@ def test_folders_within_a_folder_are_no_files_of_it(tmp_path):
     assert files_within(str(tmp_path)) == [f"{tmp_path}/a", f"{tmp_path}/b"]
 
 
-def test_a_folder_that_is_not_there_has_no_files(tmp_path):
+def test_a_missing_folder_has_no_files(tmp_path):
     assert files_within(str(tmp_path / "gone")) == []

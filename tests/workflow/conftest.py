@@ -11,16 +11,16 @@ from microproject import Project, copy_project
 
 @pytest.fixture(scope="session")
 def copied():
-    """A function: a copy of the project in a folder of the caller's."""
+    """Return a function: a copy of the project in a folder of the caller."""
     return copy_project
 
 
 @pytest.fixture(scope="session")
 def made_once(tmp_path_factory, worker_id):
-    """A function: a project that the first test worker makes and all of them read.
+    """Return a function: a project that the first test worker makes and all of them read.
 
-    `start` is a finished project whose run is gone on with, `prepare` changes the project before
-    that, `kind` is its class; other arguments are Snakemake's.
+    `start` is a finished project whose run continues, `prepare` changes the project before the run,
+    `kind` is its class; other arguments are Snakemake's.
     """
     shared = tmp_path_factory.getbasetemp()
     shared = shared if worker_id == "master" else shared.parent
@@ -45,20 +45,20 @@ def made_once(tmp_path_factory, worker_id):
 
 @pytest.fixture(scope="session")
 def finished(made_once):
-    """A project whose tables and figures are all made; for reading only."""
+    """Return a project whose tables and figures are all made; for reading only."""
     return made_once("finished")
 
 
 @pytest.fixture(scope="session")
 def seeded(made_once, finished):
-    """A project with Tables 1, 3 and 4 of two seeds; for reading only."""
+    """Return a project with Tables 1, 3 and 4 of two seeds; for reading only."""
     settings, target = seededworld.SETTINGS, seededworld.TABLES
     return made_once("seeded", *settings, start=finished, target=target)
 
 
 @pytest.fixture
 def project(finished, tmp_path):
-    """A copy of the finished project, for a test to change."""
+    """Return a copy of the finished project for a test to change."""
     folder = tmp_path / "project"
     shutil.copytree(finished.folder, folder, symlinks=True)
     return Project(folder)
@@ -66,19 +66,19 @@ def project(finished, tmp_path):
 
 @pytest.fixture
 def fresh(tmp_path):
-    """A project in which nothing was made yet."""
+    """Return a project without results."""
     return copy_project(tmp_path / "project")
 
 
 @pytest.fixture(scope="session")
 def parroted(made_once):
-    """A project with a profile, curated sets and one model; for reading only."""
+    """Return a project with a profile, curated sets and one model; for reading only."""
     return made_once("parroted", config=parrotworld.SETTINGS, target=parrotworld.MADE)
 
 
 @pytest.fixture(scope="session")
 def parroted_whole(made_once, parroted):
-    """A project whose tables and figures of the parrot audit are all made; for reading only."""
+    """Return a project with all tables and figures of the parrot audit; for reading only."""
     settings = parrotworld.SETTINGS
     tables = made_once("parroted_tables", start=parroted, config=settings, target="all_tables")
     return made_once("parroted_whole", start=tables, config=settings)

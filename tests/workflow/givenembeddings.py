@@ -1,4 +1,4 @@
-"""Embeddings of the micro world that others computed: files in a project, and their settings."""
+"""Embeddings of the micro world computed elsewhere: files in a project, and their settings."""
 
 import numpy as np
 import pyarrow as pa
@@ -6,12 +6,12 @@ import pyarrow.parquet as pq
 
 
 def directions(n):
-    """Draw n random vectors, as long as the micro world's embeddings."""
+    """Draw n random vectors of the micro world's embedding dimension."""
     return np.random.default_rng(n).normal(size=(n, 16))
 
 
 def give_embeddings(project, corpus, draw=directions):
-    """Write vectors for the uids of a corpus, in another order than its samples; return them."""
+    """Write vectors for the uids of a corpus in a different order than its samples; return them."""
     files = sorted((project.results / "samples" / corpus).glob("*.parquet"))
     uids = sorted({uid for file in files for uid in pq.read_table(file)["uid"].to_pylist()})
     rows = draw(len(uids))

@@ -1,4 +1,4 @@
-"""The parrot audit of the micro world, as its tests read it: by pandas, with nothing of ours."""
+"""The parrot audit of the micro world, read by its tests with pandas and no code of ours."""
 
 import re
 
@@ -8,7 +8,7 @@ SETTINGS = "config/micro_parrot.yaml"
 ADDRESS = ["shard", "row"]
 WORDS = {"plain": str.split, "words": lambda text: re.findall(r"[^\W_]+", text.casefold())}
 
-# What a set asks of a sample: the criteria of the paper, each in a line.
+# The conditions of a set: the criteria of the paper, one per line.
 HELDOUT = {
     "heldout-without-text": lambda it: it.spans == 0,
     "heldout-parrot": lambda it: (it.spans > 0) & (it.raw - it.co > -1),
@@ -44,7 +44,7 @@ def read(project, pattern):
 
 
 def pictures(project, corpus):
-    """Every spotted picture, with its caption, the texts in it, and how they match."""
+    """Return every spotted image with its caption, the texts in it, and their matches."""
     spans = read(project, f"spans/{corpus}/*")
     spans["texts"] = [[span["text"] for span in each] for each in spans.pop("spans")]
     samples = read(project, f"samples/{corpus}/*")
@@ -53,10 +53,10 @@ def pictures(project, corpus):
 
 
 def scored(project):
-    """Every picture of the posters with what its caption scores, by its address."""
+    """Return every image of the posters with the scores of its caption, by its address."""
     scores = read(project, "caption_scores/own/posters/*")
     kinds = ["raw", "all", "co", "random_all", "random_co"]
-    scores[kinds] = scores[kinds].astype(float)  # differences are taken of doubles
+    scores[kinds] = scores[kinds].astype(float)  # differences are computed in double precision
     return pictures(project, "posters").merge(scores, on=ADDRESS, how="left").set_index(ADDRESS)
 
 

@@ -1,4 +1,4 @@
-"""The micro world's similarity audit with two seeds: what is asked for, beside a finished run."""
+"""The micro world's similarity audit with two seeds, requested on top of a finished run."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Pages that show commands and what they print, run as they are written in an empty folder."""
+"""Pages that show commands and their output, run as written in an empty folder."""
 
 import os
 import re
@@ -16,7 +16,7 @@ main()
 
 
 def run_page(name, folder):
-    """Save the page's files into `folder`, run its commands there, and compare what they print."""
+    """Save the page's files into `folder`, run its commands there, and compare their output."""
     printed = shell(folder)
     for kind, file, text in BLOCK.findall((ROOT / name).read_text()):
         if file:
@@ -28,7 +28,7 @@ def run_page(name, folder):
 
 
 def shell(folder):
-    """A function: what a command line prints in the folder, `clipaudit` being this one."""
+    """Return a function: the output of a command line in the folder, with this `clipaudit`."""
     programs = folder / ".bin"
     programs.mkdir()
     (programs / "clipaudit").write_text(SHIM)
@@ -57,6 +57,6 @@ def without_times(text):
 
 
 def as_pattern(shown):
-    """What a page shows, as a pattern of what is printed: `...` stands for any lines."""
+    """Return a page's text as a pattern for the output: `...` stands for any lines."""
     lines = without_times(shown).splitlines(keepends=True)
     return "".join("(?s:.*)" if line == "...\n" else re.escape(line) for line in lines)

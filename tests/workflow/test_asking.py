@@ -38,7 +38,7 @@ def test_links_open_the_objects_by_name(finished):
 
 
 def test_planted_near_duplicates_are_scored_against_the_truth(finished):
-    """An untrained model calls everything near, so every plant must be found here."""
+    """An untrained model finds everything near, so every plant must be found here."""
     done = finished.python("-m", "clipaudit.similarity.scoring", "config/micro.yaml")
 
     (sketch,) = [line.split() for line in done.splitlines() if line.startswith("sketch")]
@@ -46,7 +46,7 @@ def test_planted_near_duplicates_are_scored_against_the_truth(finished):
     assert sketch[1] == sketch[2]
 
 
-def test_stream_gives_what_a_sealed_manifest_keeps(finished):
+def test_stream_gives_the_kept_samples_of_a_sealed_manifest(finished):
     digest = finished.digests()["sealed/large-deduplicated-and-small.sketch-pruned.json"]
     kept = []
     for shard in range(5):  # four of the large set, one of the small
@@ -64,7 +64,7 @@ def test_stream_gives_what_a_sealed_manifest_keeps(finished):
 
 
 def test_sql_reads_embeddings_as_numbers(finished):
-    """Unit vectors, but for the rounding to float16."""
+    """Vectors have unit length, except for the rounding to float16."""
     norm = "list_inner_product(embedding_array(embedding), embedding_array(embedding))"
     output = finished.clipaudit(
         "sql", "--results", "results_micro", "--format", "csv",

@@ -1,4 +1,4 @@
-"""Class names printed on test images in a run: what is planned, and what the table says."""
+"""Class names printed on test images in a run: the plan and the table."""
 
 import json
 
@@ -14,9 +14,9 @@ SIGNS = "  signs: {shards: signs.tar, captions: none, labels: symbols}\n"
 
 
 def attacking(project, encoders, signs=()):
-    """The project with an attack on a test set, and on one whose images bear names already.
+    """Return the project with an attack on a test set and on one whose images already have names.
 
-    `signs` are samples whose images get the next class as the one that is printed on them.
+    `signs` are samples whose printed class is the one after their label.
     """
     samples = [
         {**each.members, "json": json.dumps({"word": (int(each.members["cls"]) + 1) % 8}).encode()}
@@ -31,7 +31,7 @@ def attacking(project, encoders, signs=()):
 
 @pytest.fixture(scope="module")
 def attacked(tmp_path_factory):
-    """A project that has trained one model and attacked it."""
+    """Return a project that has trained one model and attacked it."""
     project = copy_project(tmp_path_factory.mktemp("attack") / "project")
     project.run(config=SETTINGS, target="data/words/val/00000.tar")
     attacking(project, "own", signs=raw_samples(project.folder / "data/words/val/00000.tar"))
@@ -50,7 +50,7 @@ def test_each_model_is_attacked_by_one_job_for_all_test_sets(fresh):
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_the_table_counts_what_was_predicted(attacked):
+def test_the_table_counts_the_predictions(attacked):
     images = read(attacked, "attacked/own/val")
     images["right"] = images.label == images.predicted
     right = images.pivot(index=["shard", "row"], columns="variant", values="right")
@@ -67,7 +67,7 @@ def test_the_table_counts_what_was_predicted(attacked):
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_images_that_bear_names_are_predicted_as_they_are(attacked):
+def test_images_with_printed_names_are_predicted_unchanged(attacked):
     signs = read(attacked, "attacked/own/signs")
     plain = read(attacked, "attacked/own/val").query("variant == 'plain'")
 

@@ -1,4 +1,4 @@
-"""`clipaudit audit` in real runs, in a folder that is no clone."""
+"""`clipaudit audit` in real runs, in a folder that is not a clone."""
 
 import json
 import os
@@ -51,7 +51,7 @@ def with_copy(told):
 
 
 def planted(folder, shards=None):
-    """How many test images the truth tables beside the shards say that there are copies of."""
+    """Return how many test images have copies by the truth tables beside the shards."""
     rows = [
         row
         for number in shards or range(4 - (folder / "late.tar").exists())
@@ -67,7 +67,7 @@ def computed(folder):
 
 @pytest.fixture
 def data(made_once, tmp_path):
-    """Three shards of a made world as a tar, a folder and a table; a fourth one beside them."""
+    """Return three shards of a generated world as a tar, a folder and a table, and a fourth one."""
     made = made_once(
         "copied", config="config/micro_copies.yaml", target="all_tables all_figures report"
     )
@@ -88,7 +88,7 @@ def data(made_once, tmp_path):
 
 
 @pytest.mark.slow
-def test_killed_at_ten_random_moments_it_comes_to_the_same_answer(data):
+def test_ten_kills_at_random_moments_do_not_change_the_answer(data):
     dice = random.Random(0)
     for _ in range(10):
         process = start(data)
@@ -99,7 +99,7 @@ def test_killed_at_ten_random_moments_it_comes_to_the_same_answer(data):
     assert with_copy(answer(data)) == planted(data) > 0
 
 
-def test_the_answer_is_the_truth_and_of_another_tar_only_that_is_read(data):
+def test_the_answer_matches_the_truth_and_a_new_tar_is_the_only_one_read(data):
     told = answer(data)
     assert with_copy(told) == planted(data) > 0
     assert told["corpora"]["train"] == {"images": 144, "shards": 3}
@@ -118,7 +118,7 @@ def test_the_answer_is_the_truth_and_of_another_tar_only_that_is_read(data):
 
 @needs_moto
 @pytest.mark.slow
-def test_shards_on_s3_give_the_truth(data):
+def test_shards_on_s3_give_the_true_answer(data):
     shards = {"0.tar": data / "data/web/00000.tar", "1.tar": data / "late.tar"}
     with serving_s3() as endpoint:
         client = bucket_client(endpoint)
@@ -132,7 +132,7 @@ def test_shards_on_s3_give_the_truth(data):
 
 
 @needs_readers
-def test_files_that_datasets_wrote_give_the_truth(data):
+def test_files_written_by_datasets_give_the_true_answer(data):
     lines = []
     for number in (0, 3):
         (folder := data / f"source/{number}").mkdir(parents=True)
@@ -152,7 +152,7 @@ def test_files_that_datasets_wrote_give_the_truth(data):
 
 @needs_mounts
 @pytest.mark.slow
-def test_a_full_disk_is_one_message_and_the_same_command_goes_on(data):
+def test_a_full_disk_is_one_message_and_the_same_command_continues(data):
     to = data / "small"
     command = [*COMMAND, *DATA, *OPTIONS, "--to", to / "audit"]
 

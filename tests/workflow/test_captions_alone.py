@@ -1,4 +1,4 @@
-"""Do captions repeat the text in their pictures? Asked of a corpus, without any model."""
+"""Whether captions repeat the text in their images, measured on a corpus without any model."""
 
 import pyarrow.parquet as pq
 import yaml

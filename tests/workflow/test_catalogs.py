@@ -1,4 +1,4 @@
-"""The catalogs of the micro worlds: every view that the three audits make."""
+"""The catalogs of the micro worlds: every view that the audits make."""
 
 import re
 from pathlib import Path
@@ -30,8 +30,8 @@ def ask(project, query):
         return connection.execute(query).fetchall()
 
 
-def test_every_view_and_column_bears_a_comment(project):
-    """A column that is new wants a line in clipaudit/catalog/columns.tsv, or in its SQL."""
+def test_every_view_and_column_has_a_comment(project):
+    """A new column needs a line in clipaudit/catalog/columns.tsv, or a comment in its SQL."""
     columns = ask(
         project,
         "select table_name || '.' || column_name from duckdb_columns() "
@@ -50,7 +50,7 @@ def test_audit_has_the_rows_of_samples(project):
     assert ask(project, rows.format("audit")) == ask(project, rows.format("samples"))
 
 
-def test_the_audit_that_ran_says_something(request):
+def test_the_audit_that_ran_has_results(request):
     said = {"finished": "gap_testset", "remembered": "recall_gap", "parroted_whole": "rsa"}
 
     for world, column in said.items():
@@ -59,8 +59,8 @@ def test_the_audit_that_ran_says_something(request):
 
 
 @pytest.mark.parametrize("query", re.findall(r"```sql\n(.*?)```", QUESTIONS.read_text(), re.S))
-def test_every_question_of_the_docs_can_be_asked(project, query):
-    assert isinstance(ask(project, query), list)  # an InputError where it cannot be asked
+def test_every_question_of_the_docs_is_a_valid_query(project, query):
+    assert isinstance(ask(project, query), list)  # InputError for an invalid query
 
 
 def test_every_corpus_has_a_sample_whose_fate_is_known(project):
@@ -75,7 +75,7 @@ def test_every_corpus_has_a_sample_whose_fate_is_known(project):
             assert fate["sample"]["corpus"] == corpus
 
 
-def test_a_picture_comes_from_the_shard_that_was_indexed(finished, monkeypatch):
+def test_an_image_comes_from_the_shard_that_was_indexed(finished, monkeypatch):
     monkeypatch.chdir(finished.folder)
     with open_catalog(finished.results) as connection:
         (place,) = connection.execute(

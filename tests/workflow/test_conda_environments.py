@@ -12,7 +12,7 @@ TARGET = "results_micro/models/brief/small.json"
 
 @pytest.fixture
 def conda(tmp_path, monkeypatch):
-    """A command `conda`, which the machine need not have; its channels are out of reach here."""
+    """Return a folder with a stand-in for `conda`, whose channels are unreachable here."""
     home = tmp_path / "conda"
     (home / "bin").mkdir(parents=True)
     shutil.copy(Path(__file__).with_name("standin_conda"), home / "bin/conda")
@@ -25,7 +25,7 @@ def conda(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_jobs_run_in_the_environment_that_conda_made_of_the_pins(conda, tmp_path):
+def test_jobs_run_in_the_environment_that_conda_makes_from_the_pins(conda, tmp_path):
     project = copy_project(tmp_path / "project")
     project.edit(
         "workflow_scripts/train.py", "run_step(", "import sys\nprint(sys.prefix)\nrun_step("

@@ -1,4 +1,4 @@
-"""Controls of a curated set, and repacked sets, in a run: what they hold and lead to."""
+"""Controls of a curated set, and repacked sets, in a run: their content and their results."""
 
 import json
 import shutil
@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(1_200)]
 
 @pytest.fixture(scope="module")
 def controlled(parroted_whole, tmp_path_factory):
-    """A copy of the finished project with controls, whose sets are all repacked."""
+    """Return a copy of the finished project with controls, whose sets are all repacked."""
     project = Project(tmp_path_factory.mktemp("controls") / "project")
     shutil.copytree(parroted_whole.folder, project.folder, symlinks=True)
     asked = "    controls: [erased, swapped]\n    repack: always\n    heldout: 2\n"
@@ -28,7 +28,7 @@ def controlled(parroted_whole, tmp_path_factory):
 
 
 def samples(project, name):
-    """The samples of a repacked set by the address in the corpus, read from its shards."""
+    """Return the samples of a repacked set by their address in the corpus, read from its shards."""
     shards = sorted((project.results / f"repacked/{name}.shards").glob("*.tar"))
     found = [raw for shard in shards for raw in raw_samples(shard)]
     return {tuple(map(int, raw.key.split("-"))): raw.members for raw in found}
@@ -43,7 +43,7 @@ def test_a_repacked_set_holds_the_samples_of_its_manifest(controlled, name):
     assert sealed.kept == 8
 
 
-def test_controls_change_the_text_of_images_or_the_captions_alone(controlled):
+def test_controls_change_only_the_text_of_images_or_the_captions(controlled):
     plain, erased, swapped = (samples(controlled, SET + end) for end in ("", ".erased", ".swapped"))
 
     for address, sample in plain.items():
@@ -62,7 +62,7 @@ def test_controls_are_rows_beside_their_set(controlled):
     assert rows.avg_score.notna().tolist() == [True, False, False]
 
 
-def test_a_training_reads_the_shards_of_its_set_alone(controlled):
+def test_a_training_run_reads_only_the_shards_of_its_set(controlled):
     sealed = Sealed(controlled.results / f"sealed/{SET}.sealed")
     pointers = (controlled.results / f"repacked/{SET}.shards").glob("*.json")
 

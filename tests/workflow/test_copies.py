@@ -1,4 +1,4 @@
-"""The copies audit in real runs of its micro world: no model, no label, no recipe."""
+"""The copies audit in real runs of its micro world, without model, labels or recipe."""
 
 import json
 import shutil
@@ -13,7 +13,7 @@ RESULTS = "--results", "results_micro"
 
 @pytest.fixture(scope="session")
 def copied(made_once):
-    """A project whose tables and figures of the copies audit are all made; for reading only."""
+    """Return a project with all tables and figures of the copies audit; for reading only."""
     return made_once("copied", config=SETTINGS, target="all_tables all_figures report")
 
 
@@ -21,14 +21,14 @@ def rows(project, table):
     return pq.read_table(project.results / f"{table}.parquet").to_pylist()
 
 
-def test_every_planted_copy_is_found_and_named_and_nothing_besides(copied):
+def test_exactly_the_planted_copies_are_found_and_named(copied):
     for row in rows(copied, "tables/copies_planted"):
         assert row["planted"] > 0
         assert row["candidates"] == row["verified"] == row["named"] == row["planted"]
         assert row["verified_besides"] == 0
 
 
-def test_the_report_says_it_and_shows_pairs(copied):
+def test_the_report_gives_the_answer_and_shows_pairs(copied):
     page = (copied.results / "report/index.html").read_text()
     (summary,) = rows(copied, "tables/copies_summary")
 
@@ -72,7 +72,7 @@ def test_a_samples_page_shows_its_copies(copied):
     assert (copied.folder / "sample.html").read_text().count('src="data:image/') >= 2
 
 
-def test_parts_and_cores_change_no_table(copied, tmp_path):
+def test_parts_and_cores_do_not_change_any_table(copied, tmp_path):
     folder = tmp_path / "project"
     shutil.copytree(copied.folder, folder, symlinks=True)
     project = Project(folder)
@@ -87,7 +87,7 @@ def test_parts_and_cores_change_no_table(copied, tmp_path):
             assert copied.digests()[path] == digest, path
 
 
-def test_a_sample_of_the_training_images_is_searched_and_said_so(copied, tmp_path):
+def test_a_search_of_a_sample_of_training_images_is_reported_as_sampled(copied, tmp_path):
     project = Project(shutil.copytree(copied.folder, tmp_path / "project", symlinks=True))
     project.edit(SETTINGS, "train: web", "train: web\n  sample: 60")
 
@@ -113,7 +113,7 @@ def test_an_encoder_proposes_candidates_too(project):
     assert {pair["encoder"] for pair in pairs if pair["distance"] is None} == {"own"}
 
 
-def test_prunings_of_the_similarity_audit_start_without_repeats(project):
+def test_prunings_of_the_similarity_audit_can_start_without_repeats(project):
     project.edit(
         "config/micro.yaml",
         "similarity:\n",

@@ -1,4 +1,4 @@
-"""The micro world's similarity audit without a picture: samples and embeddings are all there is."""
+"""The micro world's similarity audit without images: only samples and embeddings exist."""
 
 import json
 import re
@@ -34,7 +34,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 
 def unrounded(stored):
-    """Unit vectors in float32 that are rounded to these float16 ones, which are not quite unit."""
+    """Return float32 unit vectors that round to these float16 ones, which are not quite unit."""
     rows = stored.astype(np.float64)
     moves = 0.49 * np.spacing(np.abs(stored)).astype(np.float64) * np.sign(rows)
     a, b, c = (moves**2).sum(1), (rows * moves).sum(1), (rows**2).sum(1) - 1
@@ -44,7 +44,7 @@ def unrounded(stored):
 
 
 def give(source, folder, corpus):
-    """Write a corpus of a finished project as clip-retrieval does: a file of each a shard."""
+    """Write a corpus of a finished project as clip-retrieval does, with a file for each shard."""
     results = source.results
     rows = pq.ParquetDataset(sorted((results / "samples" / corpus).glob("*.parquet"))).read()
     paths = sorted((results / "embeddings/own" / corpus).glob("*.parquet"))
@@ -78,7 +78,7 @@ def listed(corpus, shards):
 
 
 def settings_without_pictures(settings, *, of=CORPORA):
-    """The micro world's settings, without the tars of some corpora and without its encoder."""
+    """Return the micro world's settings without the tars of some corpora and its encoder."""
     for name in of:
         corpus = settings["corpora"][name]
         corpus["metadata"] = listed(name, 4 if name == "large" else 1)
@@ -101,7 +101,7 @@ def settings_without_pictures(settings, *, of=CORPORA):
 
 @pytest.fixture(scope="module")
 def unseen(finished, tmp_path_factory):
-    """A project without tars, and what its run said."""
+    """Return a project without tars, and the output of its run."""
     project = copy_project(tmp_path_factory.mktemp("unseen") / "project")
     for name in CORPORA:
         give(finished, project.folder / "given", name)
@@ -112,7 +112,7 @@ def unseen(finished, tmp_path_factory):
     return project, said
 
 
-def test_without_pictures_of_the_large_set_other_models_are_still_asked_for(unseen):
+def test_other_models_are_requested_without_images_of_the_large_set(unseen):
     project, _ = unseen
     settings = yaml.safe_load((project.folder / "config/micro.yaml").read_text())
     settings = settings_without_pictures(settings, of=["large"])
@@ -125,7 +125,7 @@ def test_without_pictures_of_the_large_set_other_models_are_still_asked_for(unse
     assert not {"train", "evaluate", "embed"} & jobs.keys()
 
 
-def test_what_needs_no_pictures_is_the_same_as_with_them(unseen, finished):
+def test_results_that_need_no_images_are_the_same_without_them(unseen, finished):
     project, _ = unseen
     own, whole = project.digests(), finished.digests()
 
@@ -136,7 +136,7 @@ def test_what_needs_no_pictures_is_the_same_as_with_them(unseen, finished):
     assert not list(project.folder.rglob("*.tar"))
 
 
-def test_no_model_is_trained_or_evaluated(unseen):
+def test_no_model_is_trained_or_evaluated_without_images(unseen):
     project, _ = unseen
 
     steps = set(project.computed_steps(set()))
@@ -145,7 +145,7 @@ def test_no_model_is_trained_or_evaluated(unseen):
     assert not steps & {"index", "embed", "train", "train_supervised", "seal", "evaluate"}
 
 
-def test_tables_the_log_the_status_and_the_report_say_what_is_left_out(unseen):
+def test_tables_the_log_the_status_and_the_report_name_what_is_left_out(unseen):
     project, said = unseen
     large = "large, small have no images: no model is trained on them, so none is in this grid."
     val = "val, sketch, framed have no images: no model is evaluated on them."
@@ -164,7 +164,7 @@ def test_tables_the_log_the_status_and_the_report_say_what_is_left_out(unseen):
     assert "Left out" not in (project.results / "tables/similarity_table7.md").read_text()
 
 
-def test_galleries_show_uids(unseen):
+def test_galleries_show_uids_without_images(unseen):
     project, _ = unseen
 
     caption = (project.results / "figures/similarity_fig15_val.md").read_text()
@@ -175,7 +175,7 @@ def test_galleries_show_uids(unseen):
 
 
 @pytest.mark.parametrize("target", ["models/brief/large.json", "sealed/large.json"])
-def test_what_needs_pictures_is_refused_by_one_message(unseen, target):
+def test_a_target_that_needs_images_is_refused_by_one_message(unseen, target):
     project, _ = unseen
 
     output = project.run("-n", config=SETTINGS, target=f"results_micro/{target}", ok=False)
@@ -184,7 +184,7 @@ def test_what_needs_pictures_is_refused_by_one_message(unseen, target):
     assert "Traceback" not in output
 
 
-def test_the_page_of_a_sample_has_a_placeholder(unseen):
+def test_the_page_of_a_sample_without_an_image_has_a_placeholder(unseen):
     project, _ = unseen
 
     told = project.clipaudit("sample", "large", "0:0", "--results", "results_micro")
@@ -197,7 +197,7 @@ def test_the_page_of_a_sample_has_a_placeholder(unseen):
     assert "image not found" in page
 
 
-def test_kept_samples_are_exported_but_not_for_a_tool_of_pictures(unseen):
+def test_kept_samples_are_exported_except_to_formats_with_images(unseen):
     project, _ = unseen
     asked = ("export", "large/deduplicated", "--results", "results_micro")
     asked += ("--store", "store_micro", "--format")

@@ -1,4 +1,4 @@
-"""What `clipaudit diff` says of real runs of which one thing was changed."""
+"""The output of `clipaudit diff` for real runs with one change."""
 
 import io
 import json
@@ -13,7 +13,7 @@ SHARD = "data/micro/large/00001.tar"
 
 @pytest.fixture
 def pinned(project):
-    """A finished project, kept as `before`."""
+    """Return a finished project, pinned as `before`."""
     folders = ("--store", "store_micro", "--results", "results_micro")
     project.python("-c", PIN, "before", *folders)
     return project
@@ -37,7 +37,7 @@ def write_captions(project, captions):
     path.write_bytes(copy.getvalue())
 
 
-def test_a_changed_setting_is_the_one_cause_and_explains_each_cell(pinned):
+def test_a_changed_setting_is_the_only_cause_and_explains_each_cell(pinned):
     pinned.edit("config/micro.yaml", "sweep: [0.9999, 0.999999]", "sweep: [0.999, 0.999999]")
     pinned.run(target="results_micro/tables/similarity_deduplication.json")
 
@@ -51,8 +51,8 @@ def test_a_changed_setting_is_the_one_cause_and_explains_each_cell(pinned):
     assert all(list(cell["alone"].values()) == [cell["after"]] for cell in cells)
 
 
-def test_a_changed_caption_is_data_with_the_path_of_its_shard(pinned):
-    """Its bytes are no text, so that the sample leaves the counts, and nothing must be trained."""
+def test_a_changed_caption_is_a_data_cause_with_the_path_of_its_shard(pinned):
+    """The bytes are not text, so the sample is dropped from the counts and nothing is trained."""
     write_captions(pinned, {"000003.txt": b"\xff\xfe"})
     pinned.run(target="results_micro/tables/similarity_deduplication.json")
 
@@ -64,7 +64,7 @@ def test_a_changed_caption_is_data_with_the_path_of_its_shard(pinned):
 
 
 @pytest.mark.slow
-def test_other_words_in_captions_reach_what_was_trained_on_them(pinned):
+def test_changed_captions_reach_the_models_that_were_trained_on_them(pinned):
     names = ("000000.txt", "000001.txt", "000003.txt", "000008.txt")
     write_captions(pinned, dict.fromkeys(names, b"the sea"))
     pinned.run(target="results_micro/tables/similarity_table1.json")

@@ -1,11 +1,11 @@
-"""What `clipaudit plan --estimate` says of a run, beside what its own records say that it took."""
+"""The output of `clipaudit plan --estimate` for a run, compared with the run's own records."""
 
 import json
 from collections import Counter
 
 import pytest
 
-ELSEWHERE = ("--config", "results=elsewhere")  # where nothing lies, so that every job would start
+ELSEWHERE = ("--config", "results=elsewhere")  # an empty folder, so that every job would start
 SETTINGS = ("--configfile", "config/micro.yaml", "--profile", "profiles/local")
 
 
@@ -18,7 +18,7 @@ def recorded(project):
     return [json.loads(path.read_text()) for path in sorted(project.computed())]
 
 
-def test_a_run_is_estimated_by_its_own_records_as_it_was(finished):
+def test_an_estimate_from_a_runs_own_records_matches_the_run(finished):
     found = json.loads(estimated(finished, "--format", "json"))
 
     records = recorded(finished)
@@ -26,20 +26,20 @@ def test_a_run_is_estimated_by_its_own_records_as_it_was(finished):
     hours = sum(each["execution"]["seconds"] * each["execution"]["threads"] for each in records)
     outputs = [output["pointer"] for record in records for output in record["outputs"].values()]
     expected = {"cpu_hours": hours / 3600, "bytes": sum(each["bytes"] for each in outputs)}
-    # of equal manifests one is trained: an estimate cannot know, and counts a job for each
+    # equal manifests are trained once: an estimate cannot know it and counts a job for each
     once = {each["rule"]: ran[each["rule"]] / each["jobs"] for each in found["stages"]}
     for what, taken in expected.items():
         total = sum(each[what] * once[each["rule"]] for each in found["stages"])
         assert total == pytest.approx(taken, rel=0.1)
 
 
-def test_a_run_by_its_own_records_leaves_nothing_unknown(finished):
+def test_an_estimate_from_a_runs_own_records_leaves_nothing_unknown(finished):
     total = json.loads(estimated(finished, "--format", "json"))["total"]
 
     assert (total["untimed"], total["unsized"]) == (0, 0)
 
 
-def test_each_rule_says_its_records_and_its_device(finished):
+def test_each_rule_shows_its_records_and_its_device(finished):
     lines = estimated(finished).splitlines()
 
     assert "samples of large: 32 per shard (world micro)" in lines
@@ -49,14 +49,14 @@ def test_each_rule_says_its_records_and_its_device(finished):
     assert lines[-1].startswith("free on the store's disk: ")
 
 
-def test_nothing_is_known_by_a_store_without_records(finished, tmp_path):
+def test_a_store_without_records_leaves_hours_unknown(finished, tmp_path):
     lines = estimated(finished, "--rates", str(tmp_path)).splitlines()
 
     assert any("hours: no record of rule gap on cpu" in line for line in lines)
     assert "needed on the store's disk: at least 0 B" in lines
 
 
-def test_records_say_their_device_and_their_seconds_of_processors(finished):
+def test_records_have_their_device_and_cpu_seconds(finished):
     ran = [record["execution"] for record in recorded(finished)]
 
     assert {each["device"] for each in ran} == {"cpu"}

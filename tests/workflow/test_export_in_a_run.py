@@ -1,4 +1,4 @@
-"""`export` and `prov` over a finished run, each read back by what it was made for."""
+"""`export` and `prov` over a finished run, each read back by its target tool."""
 
 import json
 
@@ -32,7 +32,7 @@ def ask(finished, monkeypatch):
 
 
 def kept_uids(finished):
-    """The uids that the sealed manifest keeps, of tables alone."""
+    """Return the uids that the sealed manifest keeps, read only from tables."""
     uids = []
     for corpus, name in (("large", "deduplicated.sketch-pruned"), ("small", "all")):
         for path in sorted((finished.results / "manifests" / corpus / name).glob("*.parquet")):
@@ -86,7 +86,7 @@ def test_all_rows_of_a_manifest_are_those_of_its_tars(ask, finished, tmp_path):
     assert None not in left["reason"].to_pylist()
 
 
-def test_similarities_of_an_export_are_those_of_the_run(ask, finished, tmp_path):
+def test_similarities_in_an_export_match_the_run(ask, finished, tmp_path):
     output = tmp_path / "rows.parquet"
 
     ask("export", "large/deduplicated.sketch-pruned", "--format", "parquet", "--output", output)
@@ -104,7 +104,7 @@ def test_similarities_of_an_export_are_those_of_the_run(ask, finished, tmp_path)
     assert column.to_pylist() == [highest[place] for place in places]
 
 
-def test_vectors_of_an_export_are_the_embeddings_of_the_run(ask, finished, tmp_path):
+def test_vectors_in_an_export_match_the_embeddings_of_the_run(ask, finished, tmp_path):
     output = tmp_path / "rows.parquet"
 
     ask("export", SEALED, "--format", "parquet", "--vectors", "--output", output)
@@ -144,7 +144,7 @@ def test_a_crate_of_a_run_leads_from_a_table_to_every_shard(ask, finished, tmp_p
     assert {f"data/micro/large/{number:05d}.tar" for number in range(4)} <= names
 
 
-def test_events_of_a_run_name_each_file_as_its_reader_does(ask, finished, tmp_path):
+def test_events_name_each_file_as_its_reader_does(ask, finished, tmp_path):
     output = tmp_path / "events.jsonl"
 
     ask("prov", "--format", "openlineage", "--output", output)
@@ -163,7 +163,7 @@ def test_events_of_a_run_name_each_file_as_its_reader_does(ask, finished, tmp_pa
     assert any("sql" in event["job"]["facets"] for event in events)
 
 
-def test_provenance_needs_results_and_lineage_alone(ask, project, tmp_path, monkeypatch):
+def test_provenance_needs_only_results_and_lineage(ask, project, tmp_path, monkeypatch):
     monkeypatch.chdir(project.folder)
     for path in (project.store / "objects").rglob("*"):
         if path.is_file():

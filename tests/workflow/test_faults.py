@@ -1,4 +1,4 @@
-"""Wrong settings and files, altered objects: one message, exit code 1, nothing half-written."""
+"""Wrong settings and files, and altered objects: one message, exit code 1, no partial output."""
 
 import os
 import re
@@ -31,7 +31,7 @@ def test_wrong_settings_stop_before_any_job(fresh, old, new, message):
 
 
 @pytest.mark.parametrize("content", [b"", b"no tar at all" * 100])
-def test_a_shard_that_is_no_tar_is_named(fresh, content):
+def test_a_shard_that_is_not_a_tar_is_named(fresh, content):
     fresh.use_own_shard(content)
 
     output = fresh.run(ok=False, target="results_micro/samples/large/00000.json")
@@ -62,7 +62,7 @@ def test_an_altered_object_is_found_and_never_used(project):
 
 
 def test_code_edited_during_a_run_stops_the_step(fresh):
-    """The digest in the plan is not the digest on disk: as if an editor had saved in between."""
+    """The digest in the plan differs from the one on disk, as if an editor had saved in between."""
     fresh.edit(
         "rules/corpora.smk",
         'code=code("keep_all"),',

@@ -1,4 +1,4 @@
-"""A run whose disk is full, and the same command again when there is room."""
+"""A run whose disk is full, and the same command again after space is freed."""
 
 import sys
 
@@ -19,7 +19,7 @@ print(first.stdout if second.returncode == 0 else second.stdout)
 
 
 @needs_mounts
-def test_a_full_store_stops_a_run_that_goes_on_when_there_is_room(fresh):
+def test_a_full_store_stops_a_run_that_continues_after_space_is_freed(fresh):
     command = fresh.command(target="results_micro/samples/large/00000.json")
     twice = [sys.executable, "-c", TWICE, fresh.store, *command]
 

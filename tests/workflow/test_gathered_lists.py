@@ -1,4 +1,4 @@
-"""Lists of pointers, which stand for them where there are many."""
+"""Lists of pointers, which replace the pointers where there are many."""
 
 import json
 
@@ -14,7 +14,7 @@ def test_a_list_names_the_pointers_of_all_parts_by_content_and_path(project):
     assert lines == [f"{digest} {path}" for digest, path in zip(digests, paths, strict=True)]
 
 
-def test_lists_in_the_place_of_pointers_compute_nothing_again(project):
+def test_lists_in_place_of_pointers_recompute_nothing(project):
     before, digests = project.computed(), project.digests()
     project.edit("clipaudit/wiring/corpora.py", "FEW_POINTERS = 32", "FEW_POINTERS = 1")
 

@@ -1,4 +1,4 @@
-"""Embeddings that others computed, in runs of the micro world."""
+"""Embeddings computed elsewhere, in runs of the micro world."""
 
 import numpy as np
 import pyarrow as pa
@@ -27,7 +27,7 @@ def pointers(stage):
 
 @pytest.fixture
 def indexed(fresh):
-    """A project whose samples are known, and whose encoder is a file that is not there."""
+    """Return a project with indexed samples, whose encoder is a missing file."""
     fresh.run(target=" ".join(pointers("samples")))
     given = {corpus: block(corpus) for corpus in CORPORA}
     fresh.edit(
@@ -38,7 +38,7 @@ def indexed(fresh):
     return fresh
 
 
-def test_neighbours_are_found_among_embeddings_that_others_computed(indexed):
+def test_neighbours_are_found_among_embeddings_computed_elsewhere(indexed):
     given = {corpus: give_embeddings(indexed, corpus) for corpus in CORPORA}
     before = indexed.computed()
 
@@ -57,7 +57,7 @@ def test_neighbours_are_found_among_embeddings_that_others_computed(indexed):
 
 @pytest.fixture
 def embedded(fresh):
-    """A project whose small set a random encoder has embedded, and the uids and rows of it."""
+    """Return a project whose small set a random encoder has embedded, with its uids and rows."""
     fresh.run(target="results_micro/samples/small/00000.json")
     fresh.edit(
         "config/micro.yaml",
@@ -76,7 +76,7 @@ def embedded(fresh):
     return fresh, uids, np.array([np.frombuffer(row, np.float16) for row in rows.to_pylist()])
 
 
-def test_given_rows_of_the_encoder_pass_and_shifted_ones_are_refused(embedded):
+def test_given_rows_of_the_encoder_pass_and_shifted_rows_are_refused(embedded):
     project, uids, rows = embedded
     whole = pq.read_table(project.results / "embeddings/own/small/00000.parquet")
     pq.write_table(pa.table({"uid": uids}), project.folder / "small.parquet")

@@ -1,4 +1,4 @@
-"""A store that a group shares: what one has computed, the others take, and change nothing in it."""
+"""A store shared by a group: others take what one has computed, and change nothing in it."""
 
 import json
 import shutil
@@ -18,14 +18,14 @@ def use_group_store(project, group, **settings):
 
 
 def executions(store):
-    """When the recorded executions of a store started."""
+    """Return when the recorded executions of a store started."""
     files = (store / "lineage").glob("??/*/*.json")
     return {json.loads(path.read_text())["execution"]["started"] for path in files}
 
 
 @pytest.fixture
 def newcomer(project, tmp_path):
-    """A project of one who computed nothing, beside a group that has computed all of it."""
+    """Return a project without results, and the store of a group that has computed all of them."""
     group = tmp_path / "group"
     project.store.rename(group)
     shutil.rmtree(project.results)
@@ -33,7 +33,7 @@ def newcomer(project, tmp_path):
     return project, group
 
 
-def test_a_newcomer_takes_all_and_computes_nothing(newcomer, finished):
+def test_a_newcomer_takes_everything_and_computes_nothing(newcomer, finished):
     project, group = newcomer
     before = {path: path.lstat().st_mtime_ns for path in group.rglob("*")}
 
@@ -47,7 +47,7 @@ def test_a_newcomer_takes_all_and_computes_nothing(newcomer, finished):
     assert {path: path.lstat().st_mtime_ns for path in group.rglob("*")} == before
 
 
-def test_nothing_is_taken_of_a_writer_who_is_not_trusted(newcomer):
+def test_nothing_is_taken_from_an_untrusted_writer(newcomer):
     project, group = newcomer
     project.edit("config/micro.yaml", '"path": ', '"trusted_writers": ["nobody-else"], "path": ')
 
@@ -56,7 +56,7 @@ def test_nothing_is_taken_of_a_writer_who_is_not_trusted(newcomer):
     assert not executions(project.store) & executions(group)
 
 
-def test_what_is_computed_is_given_to_the_group_with_its_owner(fresh, tmp_path):
+def test_a_computed_result_is_given_to_the_group_with_its_owner(fresh, tmp_path):
     group = tmp_path / "group"
     group.mkdir()
     use_group_store(fresh, group, write=True)

@@ -1,4 +1,4 @@
-"""From stored embeddings on, how a run is cut and computed leaves no trace in what it gives."""
+"""From stored embeddings on, the division and the hardware of a run do not change its results."""
 
 import json
 import shutil
@@ -9,7 +9,7 @@ WEB = "large-deduplicated"
 
 
 def forget(project, step):
-    """Forget what the actions of a step gave, so that it is computed again."""
+    """Remove the stored actions of a step so that it is computed again."""
     for record in (project.store / "lineage").glob("??/*/*.json"):
         content = json.loads(record.read_text())
         if content["ingredients"]["step"] == step:
@@ -27,8 +27,8 @@ def forget(project, step):
     ],
     ids=lambda options: options[1],
 )
-@pytest.mark.slow  # the searches themselves are compared in tests/neighbors
-def test_backend_block_size_and_threads_leave_no_trace(project, options):
+@pytest.mark.slow  # tests/neighbors compares the searches themselves
+def test_backend_block_size_and_threads_do_not_change_results(project, options):
     before, digests = project.computed(), project.digests()
     forget(project, "nearest")
     shutil.rmtree(project.results)
@@ -43,7 +43,7 @@ def without_parts(project):
     return {path: digest for path, digest in project.digests().items() if "/large/" not in path}
 
 
-def test_larger_parts_leave_no_trace(finished, project):
+def test_larger_parts_do_not_change_results(finished, project):
     merged = ["neighbors/own/large.json", f"sealed/{WEB}-and-small.json"]
     project.edit("config/micro.yaml", "shards_per_part: 2", "shards_per_part: 4")
 
@@ -55,7 +55,7 @@ def test_larger_parts_leave_no_trace(finished, project):
 
 
 @pytest.mark.slow
-def test_the_pointers_of_smaller_parts_stay_behind_and_are_in_no_catalog(finished, project):
+def test_pointers_of_smaller_parts_remain_but_enter_no_catalog(finished, project):
     count = (
         "select count(*) as n, count(distinct part) as parts from samples where corpus = 'large'"
     )
@@ -70,7 +70,7 @@ def test_the_pointers_of_smaller_parts_stay_behind_and_are_in_no_catalog(finishe
 
 
 @pytest.mark.slow
-def test_smaller_parts_leave_no_trace(finished, project):
+def test_smaller_parts_do_not_change_results(finished, project):
     project.edit("config/micro.yaml", "shards_per_part: 2", "shards_per_part: 1")
 
     project.run()

@@ -1,4 +1,4 @@
-"""`verify` and `gc` over a finished run: damage is told and mended, and only garbage goes."""
+"""`verify` and `gc` over a finished run: damage is reported and repaired; only garbage goes."""
 
 import contextlib
 import os
@@ -20,7 +20,7 @@ def path_of(project, pointer):
 
 
 def flip(path):
-    """Change one byte behind the store's back."""
+    """Change one byte without the store's knowledge."""
     os.chmod(path, 0o644)
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
@@ -34,7 +34,7 @@ def test_verify_hashes_every_object(finished):
 
 
 @pytest.mark.timeout(300)
-def test_damage_is_told_apart_and_made_again_as_it_was(project):
+def test_kinds_of_damage_are_distinguished_and_repaired_exactly(project):
     before = project.digests()
     flip(path_of(project, SAMPLES))
     path_of(project, MODEL).unlink()
@@ -53,8 +53,8 @@ def test_damage_is_told_apart_and_made_again_as_it_was(project):
     assert project.computed_steps(computed) == []
 
 
-def test_what_is_made_again_otherwise_is_told_loudly(project):
-    """The code of a step was changed since: the object of then cannot be had any more."""
+def test_a_repair_with_a_different_result_is_reported_prominently(project):
+    """The code of a step changed since, so the original object cannot be recomputed."""
     table = "tables/similarity_table1.csv.json"
     path_of(project, table).unlink()
     project.edit(
@@ -69,10 +69,10 @@ def test_what_is_made_again_otherwise_is_told_loudly(project):
     assert "pointers did not come back as they were" in output
 
 
-@pytest.mark.slow  # collection itself is tested in tests/lineage/keeping
-def test_gc_takes_what_only_removed_pointers_named(project):
+@pytest.mark.slow  # tests/lineage/keeping tests collection itself
+def test_gc_removes_what_only_removed_pointers_named(project):
     before = project.digests()
-    shutil.rmtree(project.store / "roots")  # of the project that this one is a copy of
+    shutil.rmtree(project.store / "roots")  # of the project that was copied
     shutil.rmtree(project.results / "figures")
 
     output = project.clipaudit(*GC, "--delete")
@@ -88,7 +88,7 @@ def test_gc_takes_what_only_removed_pointers_named(project):
 
 
 @pytest.mark.slow
-def test_gc_of_a_run_that_is_all_there_takes_nothing(project):
+def test_gc_of_a_complete_run_removes_nothing(project):
     objects = set(project.store.glob("objects/??/*"))
 
     project.clipaudit(*GC, "--delete")

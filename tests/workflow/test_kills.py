@@ -1,4 +1,4 @@
-"""Kill -9 at any moment: the same command again ends with the digests of an undisturbed run."""
+"""Kill -9 at any moment: the same command then gives the digests of an undisturbed run."""
 
 import os
 import random
@@ -13,17 +13,17 @@ FIRST = "neighbors/own/large.json"
 
 
 def kill_after(project, seconds, target=TARGET):
-    """Run, and kill the whole process group after some seconds, or let it end before."""
+    """Run, and kill the whole process group after some seconds unless it has ended."""
     process = project.start(target=target)
     time.sleep(seconds)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     process.stdout.close()
-    time.sleep(0.2)  # scripts that outlived their parent for a moment
+    time.sleep(0.2)  # scripts that briefly outlive their parent
 
 
 def assert_same(project, finished, outputs="", made="tables/similarity_table1.json"):
-    """What was made is what an undisturbed run made, which made the figures, too."""
+    """Assert that an undisturbed run, which also made the figures, has the same digests."""
     digests = project.digests()
     assert made in digests
     assert digests.items() <= finished.digests().items(), outputs
@@ -34,7 +34,7 @@ def moments(count, longest):
     return [round(rng.uniform(0.5, longest), 1) for _ in range(count)]
 
 
-def test_a_killed_run_ends_as_an_undisturbed_one(finished, fresh):
+def test_a_killed_run_finishes_with_the_results_of_an_undisturbed_one(finished, fresh):
     kill_after(fresh, 6, f"results_micro/{FIRST}")
 
     fresh.run(target=f"results_micro/{FIRST}")
@@ -48,7 +48,7 @@ def test_a_killed_run_ends_as_an_undisturbed_one(finished, fresh):
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("seconds", moments(KILLS, 40))
-def test_twenty_random_kills_leave_no_trace(finished, fresh, seconds):
+def test_twenty_random_kills_do_not_change_results(finished, fresh, seconds):
     kill_after(fresh, seconds)
 
     fresh.run(target=TARGET)
@@ -57,11 +57,11 @@ def test_twenty_random_kills_leave_no_trace(finished, fresh, seconds):
 
 
 @pytest.mark.slow
-def test_two_runs_of_the_same_thing_do_no_harm(finished, fresh):
+def test_two_simultaneous_runs_of_the_same_targets_do_no_harm(finished, fresh):
     runs = [fresh.start(target=TARGET) for _ in range(2)]
     outputs = [run.communicate(timeout=300)[0] for run in runs]
     codes = [run.returncode for run in runs]
-    if any(codes):  # one may find a file of the other removed under it: the command again mends it
+    if any(codes):  # one may remove a file that the other reads: rerun to repair
         fresh.run(target=TARGET)
 
     assert_same(fresh, finished, outputs)

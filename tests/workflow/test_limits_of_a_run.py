@@ -1,4 +1,4 @@
-"""What a run may take: refused before it starts, by what was recorded, or before its next job."""
+"""Limits of a run: it is refused before it starts, or before its next job."""
 
 SAMPLES = "results_micro/samples/large/00000.json"
 
@@ -18,7 +18,7 @@ def test_a_run_that_would_fill_the_store_does_not_start(project):
     assert project.computed() == before
 
 
-def test_a_run_that_leaves_enough_goes_on(fresh):
+def test_a_run_within_its_limits_continues(fresh):
     set_limits(fresh, "{keep_free_gigabytes: 0.001, store_gigabytes: 1, gpu_hours: 0}")
 
     fresh.run(target=SAMPLES)

@@ -1,4 +1,4 @@
-"""The memorization audit of a micro world, and its numbers once more, by plain Python."""
+"""The memorization audit of a micro world, with its numbers recomputed in plain Python."""
 
 import itertools
 import shutil
@@ -20,13 +20,13 @@ BY_UID = "column: uid, join_on: uid"
 
 @pytest.fixture(scope="session")
 def remembered(made_once):
-    """A project whose tables and figures of this audit are all made; for reading only."""
+    """Return a project with all tables and figures of this audit; for reading only."""
     return made_once("remembered", config=SETTINGS)
 
 
 @pytest.fixture
 def project(remembered, tmp_path):
-    """A copy of the finished project, for a test to change."""
+    """Return a copy of the finished project for a test to change."""
     folder = tmp_path / "project"
     shutil.copytree(remembered.folder, folder, symlinks=True)
     return Project(folder)
@@ -39,7 +39,7 @@ def read(project, pattern):
 
 
 def members(project):
-    """Every member of a set, with its source and caption."""
+    """Return every member of a set with its source and caption."""
     found = []
     for source in SOURCES:
         rows = read(project, f"members/{source}/*").assign(source=source)
@@ -54,7 +54,7 @@ def labels(project, corpus):
 
 
 def scores(project, public, model, k, *, folder="retrieved", sources=SOURCES):
-    """Precision and recall of every record under a model, by (source, shard, row)."""
+    """Return precision and recall of every record under a model, by (source, shard, row)."""
     shown = labels(project, public)
     found = {}
     for source in sources:
@@ -71,13 +71,13 @@ def scores(project, public, model, k, *, folder="retrieved", sources=SOURCES):
 
 
 def population_gap(target, reference, records, which):
-    """PPG (which = 0) or PRG (which = 1), by their definitions."""
+    """Return PPG (which = 0) or PRG (which = 1) by their definitions."""
     pairs = [(target[record][which], reference[record][which]) for record in records]
     return (sum(t > r for t, r in pairs) - sum(t < r for t, r in pairs)) / len(pairs)
 
 
 @pytest.mark.parametrize(("public", "k"), [("scenes", 2), ("scenes", 5)])
-def test_gaps_are_what_the_retrieved_images_say(remembered, public, k):
+def test_gaps_match_the_retrieved_images(remembered, public, k):
     every = members(remembered)
     found = {name: scores(remembered, public, model, k) for name, model in MODELS.items()}
     gaps = read(remembered, f"gaps/{public}/default").query(f"k == {k} and source == ''")
@@ -97,7 +97,7 @@ def test_gaps_are_what_the_retrieved_images_say(remembered, public, k):
 
 
 def cosines(project, model):
-    """The cosine of caption and picture of each of the scenes' records, by (shard, row)."""
+    """Return the cosine of caption and image of each of the scenes' records, by (shard, row)."""
     vectors = [
         {
             (row.shard, row.row): np.frombuffer(row.embedding, "<f2").astype(float)
@@ -159,7 +159,7 @@ def test_one_model_is_compared_with_the_nearest_captions_and_with_a_second_model
         assert found[name, "net"] == pytest.approx(inside - outside, abs=1e-12)
 
 
-def test_as_many_objects_count_for_a_single_record_as_the_settings_say(remembered):
+def test_a_single_record_counts_as_many_objects_as_the_settings_say(remembered):
     recalls = read(remembered, "recalls/*/scenes/scenes/*")
 
     assert recalls.top_predicted.max() == 2
@@ -175,7 +175,7 @@ def test_no_two_sets_share_a_uid_or_a_caption(remembered):
         assert not set(first.caption.dropna()) & set(second.caption.dropna())
 
 
-def test_every_sample_is_in_one_set_or_its_reason_is_written(remembered):
+def test_every_sample_is_in_one_set_or_has_a_reason(remembered):
     pool = read(remembered, "samples/scenes/*")
     kept = 0
     for name in ("a", "b", "public", "holdout"):
@@ -187,10 +187,10 @@ def test_every_sample_is_in_one_set_or_its_reason_is_written(remembered):
     assert kept == len(members(remembered).query("source == 'scenes'"))
 
 
-def test_overlaps_that_were_planted_are_found_and_none_is_left(remembered):
+def test_planted_overlaps_are_found_and_none_remains(remembered):
     rows = read(remembered, "tables/memorization_overlaps")
 
-    checked = rows[rows.how != "near duplicate"]  # no encoder sees pictures here
+    checked = rows[rows.how != "near duplicate"]  # no encoder sees images here
     assert checked.removed.sum() > 0
     assert set(checked.remaining) == {0}
     drawn, stayed, left = (
@@ -200,7 +200,7 @@ def test_overlaps_that_were_planted_are_found_and_none_is_left(remembered):
     assert left > 0
 
 
-def test_a_smaller_set_is_the_first_part_of_the_larger(remembered):
+def test_a_smaller_set_is_the_first_part_of_a_larger_one(remembered):
     large, small = (read(remembered, f"manifests/scenes/set-a{size}/*") for size in ("", "-10pct"))
 
     addresses = [set(zip(m.shard[m.kept], m.row[m.kept], strict=True)) for m in (small, large)]
@@ -208,7 +208,7 @@ def test_a_smaller_set_is_the_first_part_of_the_larger(remembered):
     assert "beyond the size of the set" in set(small.reason)
 
 
-def test_a_model_is_asked_for_the_records_of_its_own_size_alone(remembered):
+def test_a_model_is_tested_only_on_records_of_its_own_size(remembered):
     def kept(*sets):
         manifests = [read(remembered, f"manifests/scenes/set-{name}/*") for name in sets]
         rows = pd.concat(manifests).query("kept")
@@ -228,7 +228,7 @@ def test_a_second_run_has_nothing_to_do(project):
 
 
 @pytest.mark.slow
-def test_a_further_grid_point_runs_its_own_training_and_metrics_alone(project):
+def test_a_new_grid_point_runs_only_its_own_training_and_metrics(project):
     project.edit(SETTINGS, "grid: [size-10pct]", "grid: [size-10pct, token-masking-0.3]")
     before, digests = project.computed(), project.digests()
 
@@ -248,7 +248,7 @@ def test_a_further_grid_point_runs_its_own_training_and_metrics_alone(project):
 
 
 def test_a_lost_checkpoint_is_one_clear_error(project):
-    """The store forgets the training and what was taken from it."""
+    """The store loses the training run and everything taken from it."""
     early = "encoders: {early: {model: brief-scenes/set-a, epoch: 1}}\n"
     project.edit(SETTINGS, "\nmemorization:", f"\n{early}\nmemorization:")
     target = "results_micro/checkpoints/brief-scenes/set-a/1.json"
@@ -263,7 +263,7 @@ def test_a_lost_checkpoint_is_one_clear_error(project):
     assert "the store has no output epochs/0000 of the action that made it" in output
 
 
-def test_faces_are_blurred_before_anything_sees_the_pictures(project):
+def test_faces_are_blurred_before_anything_reads_the_images(project):
     settings = project.folder / SETTINGS
     text = settings.read_text()
     corpus = "  veiled: {shards: data/blurred/veiled/00000.tar, captions: texts, "
@@ -278,7 +278,7 @@ def test_faces_are_blurred_before_anything_sees_the_pictures(project):
     assert (plain.image_sha256 != veiled.image_sha256).all()
 
 
-def test_objects_that_are_given_by_uid_are_those_that_the_dataset_states(project):
+def test_objects_given_by_uid_equal_those_that_the_dataset_states(project):
     before = {path: digest for path, digest in project.digests().items() if "objects/" in path}
     for source in SOURCES:
         objects = read(project, f"objects/{source}.drawn/*")
@@ -298,7 +298,7 @@ def test_objects_that_are_given_by_uid_are_those_that_the_dataset_states(project
     assert "take_objects" in str(project.computed_steps(set()))
 
 
-def test_a_run_whose_annotator_finds_no_object_is_refused_before_any_training(project):
+def test_an_annotator_that_finds_no_object_is_refused_before_any_training(project):
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         write_detr(project.folder / "detector")
@@ -315,7 +315,7 @@ def test_a_run_whose_annotator_finds_no_object_is_refused_before_any_training(pr
     assert not [step for step in project.computed_steps(before) if step.startswith("train")]
 
 
-def test_a_detector_of_the_users_finds_the_objects(project):
+def test_a_detector_of_the_user_finds_the_objects(project):
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         write_detr(project.folder / "detector")
@@ -346,7 +346,7 @@ def test_other_parts_give_the_same_metrics(project):
 
 
 def cut_members(project, source, cut):
-    """The records of each set of a cut, by (source, shard, row)."""
+    """Return the records of each set of a cut, by (source, shard, row)."""
     suffix = f"-cut-{cut}" if cut else ""
     found = {}
     for name in ("a", "b", "holdout"):
@@ -356,7 +356,7 @@ def cut_members(project, source, cut):
 
 
 @pytest.mark.slow
-def test_a_further_seed_has_a_cut_of_the_same_records_and_its_gaps_are_averaged(project):
+def test_a_second_random_seed_cuts_the_same_records_and_gaps_are_averaged(project):
     gaps = {path: digest for path, digest in project.digests().items() if path.startswith("gaps")}
     project.edit(SETTINGS, "recipe: brief-scenes", "recipe: brief-scenes\n  seeds: 2")
 

@@ -1,4 +1,4 @@
-"""The numbers in a report's HTML are those of the run's tables."""
+"""The numbers in a report's HTML match the run's tables."""
 
 import numbers
 
@@ -9,7 +9,7 @@ from reportnumbers import Page, is_shown, written_numbers
 
 @pytest.fixture(scope="session", params=["similarity and memorization", "copies"])
 def report(request, made_once):
-    """A run with its report; for reading only."""
+    """Return a run with its report; for reading only."""
     if request.param == "copies":
         target = "all_tables all_figures report"
         return made_once("copied", config="config/micro_copies.yaml", target=target)
@@ -22,7 +22,7 @@ def rows(report, name):
 
 
 def values(row, columns=None):
-    """The numbers of a row, or of some of its columns."""
+    """Return the numbers in a row, or in some of its columns."""
     found = row.values() if columns is None else (row[name] for name in columns)
     return [each for each in found if isinstance(each, numbers.Real) and not isinstance(each, bool)]
 
@@ -33,7 +33,7 @@ def pages(report):
     return [(path.stem, Page(path.read_text())) for path in found]
 
 
-def test_every_printed_cell_is_its_columns_rounded(report):
+def test_every_printed_cell_is_its_rounded_columns(report):
     wrong, checked = [], 0
     for name, page in pages(report):
         stored = rows(report, name)
@@ -41,7 +41,7 @@ def test_every_printed_cell_is_its_columns_rounded(report):
         for cell in page.cells:
             read = [columns[place] for place in cell.columns]
             own = values(stored[cell.row], read)
-            own += [a - b for a in own for b in own]  # such as all records less those of one source
+            own += [a - b for a in own for b in own]  # such as all records minus one source
             texts = " ".join(str(stored[cell.row][column]) for column in read)
             told = [each for each in written_numbers(cell.text) if each.lstrip("+-") not in texts]
             checked += len(told)
@@ -63,7 +63,7 @@ def test_every_cell_sorts_by_a_value_of_its_row(report):
     assert wrong == []
 
 
-def test_every_number_of_the_first_page_stands_in_the_table_that_it_names(report):
+def test_every_number_on_the_first_page_is_in_the_table_that_it_names(report):
     page = Page((report.results / "report" / "index.html").read_text())
     wrong, checked = [], 0
     for said in page.said:
@@ -79,7 +79,7 @@ def test_every_number_of_the_first_page_stands_in_the_table_that_it_names(report
 
 
 def overall(name, stored):
-    """What the first page says of all rows of a table together: the share of made copies found."""
+    """Return the first page's totals for a table: the share of made copies found."""
     if name != "copies_calibration":
         return []
     told = [row for row in stored if row["verified"] is not None]

@@ -1,4 +1,4 @@
-"""Names and captions that a shell would read as commands, in a real run: nothing of them is run."""
+"""Names and captions that a shell would read as commands, in a real run that executes none."""
 
 import io
 import json
@@ -30,7 +30,7 @@ def write_shard(path):
 
 @pytest.fixture
 def odd(tmp_path, copied):
-    """A project in an odd place whose settings have odd names, with one sample."""
+    """Return a project in an odd place whose settings have odd names, with one sample."""
     project = copied(tmp_path / FOLDER)
     project.results, project.store = project.folder / RESULTS, project.folder / STORE
     write_shard(project.folder / SHARDS / "00000.tar")

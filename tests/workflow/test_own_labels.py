@@ -1,4 +1,4 @@
-"""A test set with labels of its own, and one with labels that are none of its classes."""
+"""A test set with its own labels, and one with labels that are not among its classes."""
 
 import pyarrow.parquet as pq
 
@@ -9,7 +9,7 @@ SPLIT = (
 
 
 def add_merged(project, names):
-    """Add a test set of which each label stands for two classes, in an ObjectNet's manner."""
+    """Add a test set in which each label stands for two classes, like ObjectNet."""
     (project.folder / "pairs.txt").write_text(names)
     project.edit("config/micro.yaml", "\narchitectures:", f"{SPLIT}\narchitectures:")
     project.edit(
@@ -38,7 +38,7 @@ def test_a_classifier_is_tested_on_the_classes_that_the_labels_stand_for(fresh):
     assert mapped["right_rank"].to_pylist() == list(map(list.index, ranked, right))
 
 
-def test_a_label_that_is_none_is_one_error_before_any_training(fresh):
+def test_an_invalid_label_is_one_error_before_any_training(fresh):
     shards = [f"data/micro/{name}/00000.tar" for name in ("small", "val", "sketch")]
     fresh.run(target=" ".join(shards))
     (fresh.folder / "two.txt").write_text("one\ntwo\n")

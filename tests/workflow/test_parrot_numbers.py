@@ -1,4 +1,4 @@
-"""The numbers of the parrot audit of a micro world once more, by plain Python."""
+"""The numbers of the parrot audit of a micro world, recomputed in plain Python."""
 
 import itertools
 from collections import Counter
@@ -22,7 +22,7 @@ from plaincosines import plain_cosines
 
 
 def near_candidates(project):
-    """For each sample that may be debiased, the others of its cluster that are too similar."""
+    """Return, for each candidate of the debiased subset, the others in its cluster above 0.9999."""
     rows = read(project, "candidates/own/posters/*")
     near = {}
     for _, cluster in rows.groupby("cluster"):
@@ -35,12 +35,12 @@ def near_candidates(project):
     return near
 
 
-# --- text in pictures, and in their captions ------------------------------------------------------
+# --- text in images, and in their captions -------------------------------------------------------
 
 
 @pytest.mark.parametrize("tokenization", ["plain", "words"])
 @pytest.mark.parametrize("corpus", ["posters", "notices"])
-def test_rates_are_those_of_algorithm_1(parroted, corpus, tokenization):
+def test_rates_match_algorithm_1(parroted, corpus, tokenization):
     split = WORDS[tokenization]
     for row in pictures(parroted, corpus).to_dict("records"):
         caption_words = set(split(row["caption"]))
@@ -75,7 +75,7 @@ def test_table_1_counts_and_averages_the_matches(parroted, corpus, tokenization)
     assert values[list(expected)].to_dict() == pytest.approx(expected, abs=1e-12)
 
 
-def test_truth_is_what_the_world_wrote(parroted):
+def test_the_truth_table_matches_what_the_world_wrote(parroted):
     table = read(parroted, "tables/parrot_truth").set_index(["corpus", "height"])
     files = sorted(parroted.folder.glob("data/words/posters/*.truth.parquet"))
     written = [text for file in files for text in pd.read_parquet(file).text]
@@ -103,7 +103,7 @@ def test_every_sample_is_spotted_or_dropped(parroted):
         assert set(samples.values()) == {1}
 
 
-def test_every_spotted_picture_is_scored_or_dropped(parroted):
+def test_every_spotted_image_is_scored_or_dropped(parroted):
     spans, scores, drops = (
         Counter(zip(rows.shard, rows.row, strict=True))
         for rows in (
@@ -118,7 +118,7 @@ def test_every_spotted_picture_is_scored_or_dropped(parroted):
 # --- scores ---------------------------------------------------------------------------------------
 
 
-def test_a_score_without_text_is_null_exactly_where_there_is_none(parroted):
+def test_a_score_without_text_is_null_exactly_if_there_is_no_text(parroted):
     rows = scored(parroted)
 
     assert (rows["all"].isna() == (rows.spans == 0)).all()
@@ -127,7 +127,7 @@ def test_a_score_without_text_is_null_exactly_where_there_is_none(parroted):
     assert (rows.random_co.isna() == rows.co_donor_row.isna()).all()
 
 
-def test_donors_are_other_pictures_of_the_shard_that_have_such_text(parroted):
+def test_donors_are_other_images_of_the_shard_that_have_such_text(parroted):
     rows = scored(parroted)
     parrots = rows.words_co.str.len() > 0
     for donor, has in (("donor_row", rows.spans > 0), ("co_donor_row", parrots)):
@@ -139,7 +139,7 @@ def test_donors_are_other_pictures_of_the_shard_that_have_such_text(parroted):
             assert has[shard, other]
 
 
-def test_figure_1_counts_the_kinds_of_pictures_among_the_best(parroted):
+def test_figure_1_counts_the_kinds_of_images_among_the_best(parroted):
     rows = scored(parroted).sort_values(["raw", *ADDRESS], ascending=[False, True, True])
     kind = np.where(rows.spans == 0, "none", np.where(rows.words_co.str.len() > 0, "co", "apart"))
     expected = {("all", each): count for each, count in Counter(kind).items()}
@@ -156,7 +156,7 @@ def test_figure_1_counts_the_kinds_of_pictures_among_the_best(parroted):
 @pytest.mark.parametrize(
     ("name", "size"), [*((name, 2) for name in HELDOUT), *((name, 8) for name in SETS)]
 )
-def test_a_set_has_its_size_and_each_of_it_meets_the_criterion(parroted, name, size):
+def test_a_set_has_its_size_and_each_sample_meets_the_criterion(parroted, name, size):
     rows = scored(parroted)
     meets = (HELDOUT | SETS)[name](rows)
     heldout = set() if name in HELDOUT else heldout_members(parroted)
@@ -170,8 +170,8 @@ def test_a_set_has_its_size_and_each_of_it_meets_the_criterion(parroted, name, s
     assert set(by_reason.get("held out", ())) == heldout
 
 
-def test_sets_take_the_first_of_one_order(parroted):
-    """Of two samples that both of two sets could take, each set takes the same one first."""
+def test_sets_take_samples_in_one_shared_order(parroted):
+    """If both sets could take either of two samples, each set takes the same one first."""
     rows = scored(parroted)
     heldout = heldout_members(parroted)
     for one, other in itertools.combinations(SETS, 2):
@@ -181,7 +181,7 @@ def test_sets_take_the_first_of_one_order(parroted):
         assert first <= second or second <= first
 
 
-def test_the_debiased_subset_has_no_text_and_nothing_twice(parroted):
+def test_the_debiased_subset_has_no_text_and_no_duplicates(parroted):
     rows, kept = scored(parroted), manifest(parroted, "debiased")
     heldout = heldout_members(parroted)
     near = near_candidates(parroted)

@@ -1,4 +1,4 @@
-"""What a changed setting or corpus makes of a run of the parrot audit, and what it leaves alone."""
+"""What a changed setting or corpus changes in a run of the parrot audit, and what it does not."""
 
 import shutil
 from collections import Counter
@@ -12,20 +12,20 @@ from tinyclip import picture, write_shard
 
 @pytest.fixture
 def project(parroted, tmp_path):
-    """A copy of the project with a profile, curated sets and one model, for a test to change."""
+    """Return a copy of the project with a profile, curated sets and one model, for changes."""
     folder = tmp_path / "project"
     shutil.copytree(parroted.folder, folder, symlinks=True)
     return Project(folder)
 
 
 def add_corpus(project, name, shards):
-    """Profile one more corpus, which no world makes."""
+    """Profile one more corpus, which no world generates."""
     project.edit(SETTINGS, "corpora: [posters, notices]", f"corpora: [posters, notices, {name}]")
     project.edit(SETTINGS, "\narchitectures:", f"  {name}: {{shards: {shards}}}\n\narchitectures:")
 
 
 def suite(folder):
-    """One of DataComp's tasks, in CLIP_benchmark's form: twelve pictures of three classes."""
+    """Write one of DataComp's tasks in CLIP_benchmark's form: twelve images of three classes."""
     rng = np.random.default_rng(0)
     samples = [{"cls": str(row % 3).encode(), "png": picture(rng)} for row in range(12)]
     (folder / "vtab/flowers/test").mkdir(parents=True)
@@ -38,7 +38,7 @@ def suite(folder):
     write_shard(folder / "vtab/flowers/test/0.tar", samples)
 
 
-def test_a_set_that_is_larger_than_its_corpus_starts_no_job(project):
+def test_a_set_larger_than_its_corpus_starts_no_job(project):
     project.edit(SETTINGS, "sizes: [8, 10]", "sizes: [8, 10, 10000]")
     before, target = project.computed(), "results_micro/curation_cuts/posters/with-text-10000.json"
 
@@ -53,7 +53,7 @@ def test_a_set_that_is_larger_than_its_corpus_starts_no_job(project):
     assert project.computed() == before
 
 
-def test_a_picture_that_was_spotted_in_another_corpus_is_not_read_again(project):
+def test_an_image_spotted_in_another_corpus_is_not_read_again(project):
     add_corpus(project, "again", "data/words/posters/00000.tar")
 
     project.run(config=SETTINGS, target="results_micro/spans/again/00000.json")
@@ -65,7 +65,7 @@ def test_a_picture_that_was_spotted_in_another_corpus_is_not_read_again(project)
     assert f" of {len(again)} images show no text, {len(again)} were known" in log
 
 
-def test_what_was_spotted_outlives_results_and_actions(project):
+def test_spotted_text_outlives_results_and_actions(project):
     before = project.digests()["spans/posters/00000.json"]
     shutil.rmtree(project.results)
     shutil.rmtree(project.store / "actions")
@@ -86,8 +86,8 @@ def test_a_changed_fuzzy_threshold_reads_and_trains_nothing(project):
 
     assert Counter(project.computed_steps(before)) == {
         "match": 3,
-        "score_captions": 2,  # they read the matches, whatever changes in these
-        "cut_curation": 7,  # of all sets that are trained on, and of the held-out ones
+        "score_captions": 2,  # they read the matches, so any change counts
+        "cut_curation": 7,  # of all training sets and the held-out ones
         "curate_together": 2,
         "compare_spotted": 3,
         "report_table": 1,
@@ -114,12 +114,12 @@ def test_spans_that_samples_state_are_read_without_ocr(project):
     project.run(config=SETTINGS, target=target)
 
     assert [list(words) for words in pictures(project, "stated").words_co] == [["cat"], []]
-    assert not pictures(project, "posters").spans.any()  # their JSON states none
+    assert not pictures(project, "posters").spans.any()  # their JSON has none
     assert "spot" not in project.computed_steps(before)
 
 
 @pytest.mark.slow
-def test_a_task_of_the_suite_stands_beside_the_others(project):
+def test_a_task_of_the_suite_is_listed_with_the_others(project):
     suite(project.folder / "suite")
     project.edit(SETTINGS, "  retrieval: [album]\n", "  suite: {folder: suite}\n")
 
@@ -132,7 +132,7 @@ def test_a_task_of_the_suite_stands_beside_the_others(project):
     assert values["vtab/flowers"] == metrics.value[metrics.main].item()
 
 
-def test_a_suite_that_is_not_there_is_one_clear_error(project):
+def test_a_missing_suite_is_one_clear_error(project):
     project.edit(SETTINGS, "  examples: 2\n", "  examples: 2\n  suite: {folder: nowhere}\n")
 
     output = project.run("--dry-run", config=SETTINGS, target=MADE, ok=False)

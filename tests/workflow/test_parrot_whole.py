@@ -33,7 +33,7 @@ def test_every_table_and_figure_is_made(parroted_whole):
     assert "Nothing to be done" in parroted_whole.run(config=SETTINGS)
 
 
-def test_table_2_says_sizes_mean_scores_and_what_models_reach(parroted_whole):
+def test_table_2_has_sizes_mean_scores_and_model_accuracies(parroted_whole):
     raw = read(parroted_whole, "caption_scores/own/posters/*").astype({"raw": float})
     raw = raw.set_index(ADDRESS).raw
     rows = read(parroted_whole, "tables/parrot_table2").query("in_grid").set_index("curated")
@@ -52,7 +52,7 @@ def test_table_2_says_sizes_mean_scores_and_what_models_reach(parroted_whole):
         assert row.average == pytest.approx(results.mean(), abs=1e-12)
 
 
-def test_table_14_lists_the_parrot_captions_of_the_highest_scores(parroted_whole):
+def test_table_14_lists_the_parroting_captions_with_the_highest_scores(parroted_whole):
     found = []
     for corpus in ("posters", "notices"):
         scores = read(parroted_whole, f"caption_scores/own/{corpus}/*")

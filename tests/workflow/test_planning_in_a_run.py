@@ -1,4 +1,4 @@
-"""What `clipaudit plan` says beside what the run after it computes."""
+"""The output of `clipaudit plan`, compared with what the next run computes."""
 
 import io
 import json
@@ -38,7 +38,7 @@ def records(project):
 
 
 def check_against_a_run(project, target=EVERYTHING):
-    """Plan, run, compare; return the plan and the steps that were computed."""
+    """Plan, run, compare; return the plan and the computed steps."""
     jobs, before = planned(project, target), records(project)
     project.run(target=target)
 
@@ -47,7 +47,7 @@ def check_against_a_run(project, target=EVERYTHING):
     keys = {each["action"] for each in computed}
     steps = [job for job in jobs if job["step"]]
     certain = [job for job in steps if job["fate"] == "certain"]
-    # of two jobs with one key either may have computed it: they are compared by key
+    # two jobs with one key: either may have computed it, so they are compared by key
     by_name = [job for job in certain if not job["action"]]
     assert {job["action"] for job in certain if job["action"]} <= keys
     assert of_fate(by_name, "certain") <= done
@@ -87,7 +87,7 @@ def change_gap_code(project):
 
 
 def change_a_gap_rule(project):
-    """The rule now drops another sample of each part for the sketches alone."""
+    """Drop one more sample of each part, only for the sketches."""
     project.edit(
         "clipaudit/similarity/gap.py",
         "    crossings = _largest_crossing(similarities, test_sets, margin)\n",
@@ -174,7 +174,7 @@ def test_a_finished_run_is_up_to_date(project):
     assert computed == []
 
 
-def test_changed_code_is_certain_and_what_reads_it_possible(project):
+def test_changed_code_is_certain_and_its_reader_is_possible(project):
     change_gap_code(project)
     target = f"results_micro/sealed/{SEALED}.json"
 
@@ -218,7 +218,7 @@ def test_a_run_computes_what_was_planned(project, change):
 
 
 @pytest.mark.slow
-def test_a_changed_setting_switched_back_is_stored(project):
+def test_a_setting_that_is_switched_back_is_stored(project):
     target = "results_micro/tables/similarity_table1.json"
     change_a_title(project)
     project.run(target=target)

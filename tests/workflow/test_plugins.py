@@ -16,7 +16,7 @@ LIGHTS = "annotator: lights"
 
 
 class WithPackage(Project):
-    """A project that finds the example package, in its folder `site`."""
+    """A project that finds the example package in its folder `site`."""
 
     def environment(self):
         path = os.pathsep.join([str(self.folder), str(self.folder / "site")])
@@ -25,7 +25,7 @@ class WithPackage(Project):
 
 @pytest.fixture(scope="session")
 def finished(made_once):
-    """A project with neighbours by the package's encoder; for reading only."""
+    """Return a project with neighbours by the package's encoder; for reading only."""
 
     def prepare(project):
         install(project.folder / "site")
@@ -38,7 +38,7 @@ def finished(made_once):
 
 @pytest.fixture(scope="session")
 def audited(made_once):
-    """A project with the report of the package's audit; for reading only."""
+    """Return a project with the report of the package's audit; for reading only."""
 
     def prepare(project):
         install(project.folder / "site")
@@ -50,20 +50,20 @@ def audited(made_once):
 
 @pytest.fixture
 def audit(audited, tmp_path):
-    """A copy of it, for a test to change."""
+    """Return a copy of it for a test to change."""
     shutil.copytree(audited.folder, tmp_path / "audit", symlinks=True)
     return WithPackage(tmp_path / "audit")
 
 
 @pytest.fixture
 def project(finished, tmp_path):
-    """A copy of it, for a test to change."""
+    """Return a copy of it for a test to change."""
     shutil.copytree(finished.folder, tmp_path / "project", symlinks=True)
     return WithPackage(tmp_path / "project")
 
 
 def steps_of_another_version(project, **asked):
-    """What runs again after the package has another version."""
+    """Return the steps that run again with another version of the package."""
     before = project.computed()
     install(project.folder / "site", version="1.1")
     project.run(**asked)
@@ -117,7 +117,7 @@ def test_candidates_for_copies_come_from_the_encoder(project):
     assert pq.read_table(project.results / f"{thresholds}.parquet").num_rows > 0
 
 
-def test_a_spotter_of_the_package_reads_images_and_another_version_reads_again(project):
+def test_a_spotter_of_the_package_reads_images_and_a_new_version_reads_them_again(project):
     spans = "spans/posters/00000"
     asked = {"config": "config/micro_parrot.yaml", "target": f"results_micro/{spans}.json"}
     project.edit(asked["config"], "parrot:\n", SHADES)
@@ -129,7 +129,7 @@ def test_a_spotter_of_the_package_reads_images_and_another_version_reads_again(p
     assert steps_of_another_version(project, **asked) == ["spot"]
 
 
-def test_an_annotator_of_the_package_finds_objects_and_another_version_finds_again(project):
+def test_an_annotator_of_the_package_finds_objects_and_a_new_version_finds_them_again(project):
     objects = "objects/scenes/00000"
     asked = {"config": "config/micro_memorization.yaml", "target": f"results_micro/{objects}.json"}
     project.edit(asked["config"], "annotator: dataset", LIGHTS)
@@ -148,7 +148,7 @@ def test_an_audit_of_another_package_has_its_table_with_intervals(audited):
     assert all(0 < row["mean_low"] < row["mean"] < row["mean_high"] < 1 for row in rows)
 
 
-def test_its_figure_has_a_table_of_the_same_means_and_is_drawn(audited):
+def test_a_plugins_figure_has_a_table_of_the_same_means_and_is_drawn(audited):
     means = pq.read_table(audited.results / "figures/colours_means.parquet").to_pylist()
     rows = pq.read_table(audited.results / "tables/colours_summary.parquet").to_pylist()
 
@@ -159,7 +159,7 @@ def test_its_figure_has_a_table_of_the_same_means_and_is_drawn(audited):
     assert "<svg" in (audited.results / "figures/colours_means.svg").read_text()
 
 
-def test_its_gallery_shows_the_lightest_images(audited):
+def test_a_plugins_gallery_shows_the_lightest_images(audited):
     shown = pq.read_table(audited.results / "figures/colours_lightest.parquet").to_pylist()
     for corpus in ("web", "val"):
         parts = sorted((audited.results / f"colours_brightness/{corpus}").glob("*.parquet"))
@@ -172,7 +172,7 @@ def test_its_gallery_shows_the_lightest_images(audited):
     assert drawn.count("<image") == len(shown) == 8
 
 
-def test_the_report_has_its_figure_its_gallery_and_a_page_of_each_shown_sample(audited):
+def test_the_report_has_a_plugins_figure_gallery_and_sample_pages(audited):
     report = audited.results / "report"
     pages = [path.read_text() for path in (report / "samples").glob("*.html")]
 
@@ -183,7 +183,7 @@ def test_the_report_has_its_figure_its_gallery_and_a_page_of_each_shown_sample(a
     ] * 8
 
 
-def test_its_gallery_shows_uids_where_images_may_not_be_shown(audit):
+def test_a_plugins_gallery_shows_uids_where_images_may_not_be_shown(audit):
     audit.edit(COLOURS, "copies:\n", "copies:\nreport: {pictures: false}\n")
 
     audit.run(config=COLOURS, target="results_micro/figures/colours_lightest.json")
@@ -192,7 +192,7 @@ def test_its_gallery_shows_uids_where_images_may_not_be_shown(audit):
     assert "Images are not shown" in (audit.results / "figures/colours_lightest.md").read_text()
 
 
-def test_its_answer_is_on_the_first_page_and_in_the_terminal(audited):
+def test_a_plugins_answer_is_on_the_first_page_and_in_the_terminal(audited):
     program = (
         "from pathlib import Path; from clipaudit.config.loading import *; "
         "from clipaudit.site.told import *; "
@@ -207,13 +207,13 @@ def test_its_answer_is_on_the_first_page_and_in_the_terminal(audited):
     assert "colours" in shown
 
 
-def test_a_second_run_of_it_has_nothing_to_do(audited):
+def test_a_second_run_of_a_plugins_audit_has_nothing_to_do(audited):
     assert "Nothing to be done" in audited.run(config=COLOURS, target="all_tables report")
     planned = audited.clipaudit("plan", "--configfile", COLOURS, "all_tables")
     assert planned == "up to date: 14 jobs\n"
 
 
-def test_an_edited_script_of_it_runs_its_jobs_again_alone(audit):
+def test_an_edited_script_of_a_plugin_reruns_only_its_jobs(audit):
     before = audit.computed()
     script = "site/colourtools/colours/workflow_scripts/colours_brightness.py"
     audit.edit(script, "strict=True", "strict=False")
@@ -223,7 +223,7 @@ def test_an_edited_script_of_it_runs_its_jobs_again_alone(audit):
     assert audit.computed_steps(before) == ["colours_brightness"] * 3
 
 
-def test_another_version_of_it_runs_all_its_jobs_again_and_no_other(audit):
+def test_another_version_of_a_plugin_reruns_all_its_jobs_and_no_other(audit):
     before = audit.computed()
     install(audit.folder / "site", version="1.1")
 
@@ -233,7 +233,7 @@ def test_another_version_of_it_runs_all_its_jobs_again_and_no_other(audit):
     assert audit.computed_steps(before) == again
 
 
-def test_why_walks_from_its_table_to_the_shards(audited):
+def test_why_leads_from_a_plugins_table_to_the_shards(audited):
     folders = ("--results", "results_micro", "--store", "store_micro")
     asked = ("--where", "corpus_title = 'val'", "--depth", "9", *folders)
     told = audited.clipaudit("why", "colours_summary", *asked)
@@ -243,13 +243,13 @@ def test_why_walks_from_its_table_to_the_shards(audited):
     assert "data/micro_copies/web" not in told
 
 
-def test_a_samples_fate_has_what_it_knows(audited):
+def test_a_samples_fate_includes_a_plugins_findings(audited):
     told = audited.clipaudit("sample", "val", "0:0", "--results", "results_micro")
 
     assert "Its brightness is 0." in told
 
 
-def test_without_the_package_the_section_is_one_message(audit):
+def test_a_section_without_its_package_is_one_message(audit):
     shutil.rmtree(audit.folder / "site")
 
     output = audit.run(config=COLOURS, target="all_tables", ok=False)

@@ -1,9 +1,9 @@
-"""What a run notes of itself, and what `clipaudit status` says of it."""
+"""The log of a run, and the output of `clipaudit status` for it."""
 
 import json
 
 
-def test_a_finished_run_says_that_all_its_jobs_are_done(finished):
+def test_the_status_of_a_finished_run_has_all_jobs_done(finished):
     answer = json.loads(finished.clipaudit("status", "--format", "json"))
 
     assert answer["ended"]
@@ -12,7 +12,7 @@ def test_a_finished_run_says_that_all_its_jobs_are_done(finished):
     assert answer["failures"] == []
 
 
-def test_a_run_that_failed_shows_the_end_of_the_log(fresh):
+def test_the_status_of_a_failed_run_shows_the_end_of_the_log(fresh):
     fresh.use_own_shard(b"no tar at all" * 100)
     fresh.run(ok=False, target="results_micro/samples/large/00000.json")
 
@@ -23,7 +23,7 @@ def test_a_run_that_failed_shows_the_end_of_the_log(fresh):
     assert "own.tar" in output.partition("FAILED index")[2]
 
 
-def test_a_dry_run_notes_nothing(fresh):
+def test_a_dry_run_writes_no_log(fresh):
     fresh.run("-n")
 
     assert not (fresh.folder / "logs/runs").exists()

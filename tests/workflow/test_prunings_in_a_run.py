@@ -1,4 +1,4 @@
-"""A run with another encoder and a dose response: what is pruned, once more by pandas."""
+"""A run with another encoder and a dose response, with its prunings recomputed by pandas."""
 
 import json
 
@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 pytestmark = pytest.mark.slow
-MARGINS = (-2e-5, 1e-4)  # the encoder is not trained: similarities lie close together
+MARGINS = (-2e-5, 1e-4)  # the encoder is not trained: similarities are close together
 SETTINGS = {
     "encoders": {"thumbnail": {"plugin": "pillow"}},
     "similarity": {
@@ -58,13 +58,13 @@ def test_table_5_counts_what_each_encoder_prunes(compared):
     assert table.by_other_alone.sum() > 0
 
 
-def test_the_set_pruned_to_the_gap_itself_is_the_same_bytes_as_without_margins(compared, finished):
+def test_the_set_pruned_to_the_gap_itself_has_the_same_bytes_as_without_margins(compared, finished):
     for part in ("00000", "00001"):
         name = f"manifests/large/deduplicated.sketch-pruned/{part}.json"
         assert compared.digests()[name] == finished.digests()[name]
 
 
-def test_lower_margins_prune_more_and_random_sets_are_as_large(compared):
+def test_lower_margins_prune_more_and_random_sets_have_the_same_sizes(compared):
     sets = [kept(compared, f"deduplicated.{what}-pruned") for what in WHATS]
 
     assert sets[0] >= sets[1] > sets[2]
@@ -72,7 +72,7 @@ def test_lower_margins_prune_more_and_random_sets_are_as_large(compared):
     assert list(map(len, random)) == list(map(len, sets))
 
 
-def test_a_shifted_pruning_removes_what_is_beyond_the_shifted_gap(compared):
+def test_a_shifted_pruning_removes_samples_beyond_the_shifted_gap(compared):
     rows = read(compared, "similarities/own/large")
     rows = rows[(rows.testset == "sketch") & (rows.gap_similarity - rows.gap > MARGINS[0])]
     beyond = set(rows[["shard", "row"]].itertuples(index=False, name=None))

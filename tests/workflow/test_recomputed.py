@@ -1,4 +1,4 @@
-"""The report's numbers once more, by pandas, from the Parquet files that a run leaves."""
+"""The report's numbers recomputed by pandas from the Parquet files of a run."""
 
 from functools import partial
 from math import sqrt
@@ -16,7 +16,7 @@ START = "deduplicated"
 CORPORA = (LARGE, "small", "val", "sketch")
 TEST_SETS = ("val", "sketch")
 PARTS = ("00000", "00001")
-SLOW = pytest.mark.slow  # a run of its own
+SLOW = pytest.mark.slow  # needs its own run
 SEEDS = {"finished": ["brief"], "seeded": ["brief", "brief.seed-1"]}  # recipes of each run
 IMAGE = ["shard", "row"]
 CLOSE = partial(pytest.approx, rel=1e-9, abs=1e-9, nan_ok=True)
@@ -34,7 +34,7 @@ def kept(project, corpus, pruning):
 
 
 def train_set_size(project, manifest):
-    """Count what a manifest keeps, whose name says what it is made of: base[-and-small][.what]."""
+    """Return how many samples a manifest keeps, from its name: base[-and-small][.what]."""
     start, _, what = manifest.partition(".")
     base = START if START in start else "all"
     size = 0 if start == "small" else kept(project, LARGE, f"{base}.{what}" if what else base)
@@ -42,7 +42,7 @@ def train_set_size(project, manifest):
 
 
 def nearest(project, path):
-    """Each test sample's highest similarity, from all parts rather than the merged table."""
+    """Return each test sample's highest similarity, from all parts instead of the merged table."""
     rows = read(project, f"{path}/*")
     keys = ["testset", "test_shard", "test_row"]
     return rows.astype({"testset": str}).groupby(keys).similarity.max()
@@ -53,23 +53,24 @@ def table(project, name):
 
 
 def answers(project, recipe, manifest, testset):
-    """Whether a model is right, by image."""
+    """Return whether a model is right, by image."""
     found = read(project, f"predictions/{recipe}/{manifest}/{testset}")
     return found.set_index(IMAGE).right_rank == 0
 
 
 def exact_bounds(correct, images):
-    """Clopper and Pearson's interval, also of a mean count."""
+    """Return Clopper and Pearson's interval, also for a mean count."""
     low = stats.beta.ppf(0.025, correct, images - correct + 1) if correct else 0
     high = stats.beta.ppf(0.975, correct + 1, images - correct) if correct < images else 1
     return low, high
 
 
 def bounds_over_seeds(correct, images):
-    """The images' interval of the mean, widened by the variance between seeds.
+    """Return the images' interval of the mean, widened by the variance between seeds.
 
-    A bound is Student's factor of the root of both variances off, with Satterthwaite's degrees of
-    freedom, where the images' variance is that of a normal interval as wide as the exact one.
+    A bound differs from the mean by Student's factor times the root of both variances, with
+    Satterthwaite's degrees of freedom. The images' variance is that of a normal interval as wide as
+    the exact one.
     """
     mean, bounds = np.mean(correct), exact_bounds(np.mean(correct), images)
     share, of_seeds = mean / images, 0
@@ -86,7 +87,7 @@ def bounds_over_seeds(correct, images):
 
 
 def give_spread_embeddings(project):
-    """Give embeddings of 60 concepts that are spread by different amounts, and a second encoder."""
+    """Give embeddings of 60 concepts with different spreads, and add a second encoder."""
     dice = np.random.default_rng(0)
     concepts = dice.normal(size=(60, 16))
 
@@ -109,14 +110,14 @@ def give_spread_embeddings(project):
 
 @pytest.fixture(scope="session")
 def told_apart(made_once, finished):
-    """The tables of neighbours by embeddings that tell the samples apart; for reading only."""
+    """Return a run with tables of neighbours by embeddings that distinguish samples; read only."""
     target = " ".join(f"results_micro/tables/similarity_{name}.json" for name in TOLD_APART)
     return made_once("told_apart", start=finished, prepare=give_spread_embeddings, target=target)
 
 
 @pytest.fixture(params=["finished", "told_apart"])
 def searched(request):
-    """A run with neighbours: by an encoder that tells nothing apart, and by one that does."""
+    """Return a run by an encoder that distinguishes nothing, and one by an encoder that does."""
     return request.getfixturevalue(request.param)
 
 
@@ -128,7 +129,7 @@ def searched(request):
         pytest.param("seeded", "table4", 3, marks=SLOW),
     ],
 )
-def test_accuracies_in_tables_1_and_4_are_what_the_predictions_say(request, run, name, models):
+def test_accuracies_in_tables_1_and_4_match_the_predictions(request, run, name, models):
     project = request.getfixturevalue(run)
     rows = table(project, name)
     shown = rows[rows.in_grid]
@@ -153,7 +154,7 @@ def test_accuracies_in_tables_1_and_4_are_what_the_predictions_say(request, run,
         pytest.param("seeded", "table4", "control", marks=SLOW),
     ],
 )
-def test_changes_in_tables_1_and_4_are_what_both_predictions_say(request, run, name, against):
+def test_changes_in_tables_1_and_4_match_both_predictions(request, run, name, against):
     project, kind = request.getfixturevalue(run), {"baseline": "relative"}.get(against, against)
     rows = table(project, name)
     compared = rows[rows.in_grid & rows[against].notna()]
@@ -181,7 +182,7 @@ def test_changes_in_tables_1_and_4_are_what_both_predictions_say(request, run, n
         pytest.param("seeded", "table4", marks=SLOW),
     ],
 )
-def test_sizes_in_tables_of_accuracies_are_what_the_manifests_keep(request, run, name):
+def test_sizes_in_tables_of_accuracies_match_the_manifests(request, run, name):
     project = request.getfixturevalue(run)
     rows = table(project, name)
 
@@ -194,7 +195,7 @@ def test_sizes_in_tables_of_accuracies_are_what_the_manifests_keep(request, run,
 
 
 @SLOW
-def test_table_3_is_what_the_predictions_of_the_first_seed_say(seeded):
+def test_table_3_matches_the_predictions_of_the_first_seed(seeded):
     rows = table(seeded, "table3")
     shown = rows[rows.in_grid]
 
@@ -213,8 +214,8 @@ def test_table_3_is_what_the_predictions_of_the_first_seed_say(seeded):
         assert average.correct == sum(each.sum() for each in right.values())
 
 
-def test_table_2_counts_no_near_duplicates_by_an_encoder_that_tells_nothing_apart(finished):
-    """This world's encoder is not trained: each of its pairs would be near duplicates."""
+def test_table_2_counts_no_near_duplicates_by_an_encoder_that_distinguishes_nothing(finished):
+    """This world's encoder is not trained: all of its pairs would be near duplicates."""
     for row in table(finished, "table2").itertuples():
         similarity = nearest(finished, f"neighbors/own/{row.corpus}")[row.testset]
         (check,) = read(finished, f"encoder_checks/own/{row.testset}").itertuples()
@@ -226,7 +227,7 @@ def test_table_2_counts_no_near_duplicates_by_an_encoder_that_tells_nothing_apar
         assert row.images == len(similarity)
 
 
-def test_table_2_counts_test_images_nearer_than_the_distance(told_apart):
+def test_table_2_counts_test_images_within_the_distance(told_apart):
     rows = table(told_apart, "table2")
 
     assert 0 < rows.near_duplicates.sum() < rows.images.sum()
@@ -292,15 +293,15 @@ def test_table_7_compares_both_nearest_neighbours(searched):
             assert (row.share_low, row.share_high) == CLOSE(exact_bounds(nearer, images))
 
 
-def test_the_deduplication_table_counts_removal_similarities(searched):
+def test_the_deduplication_table_counts_removed_samples_by_similarity(searched):
     similarity = read(searched, "duplicates/own/large/*").similarity
     for row in table(searched, "deduplication").itertuples():
         assert row.removed == (similarity > row.threshold).sum()
         assert row.kept + row.removed == len(similarity)
 
 
-def test_no_kept_neighbour_is_nearer_than_the_gap(searched):
-    """And the nearest kept one is found anew here, among all embeddings."""
+def test_no_kept_neighbour_exceeds_the_gap(searched):
+    """The nearest kept image is also recomputed here, among all embeddings."""
     embeddings = read(searched, "embeddings/own/large/*")
     manifest = read(searched, f"manifests/large/{START}.sketch-pruned/*")
     rows = embeddings.merge(manifest[manifest.kept], on=["shard", "row"])
@@ -321,7 +322,7 @@ def test_no_kept_neighbour_is_nearer_than_the_gap(searched):
     assert (row.above, row.below, row.ties) == (0, (found < gaps).sum(), (found == gaps).sum())
 
 
-def test_near_and_far_of_half_the_samples_part_them(project):
+def test_near_and_far_pruning_by_half_divide_the_samples(project):
     folders = [f"manifests/large/{START}.sketch-{order}-50pct" for order in ("near", "far")]
     parts = [f"results_micro/{folder}/{part}.json" for folder in folders for part in PARTS]
     project.run(target=" ".join(parts))

@@ -1,4 +1,4 @@
-"""Runs of the micro world whose corpora lie on an S3 server of loopback."""
+"""Runs of the micro world whose corpora are on an S3 server on loopback."""
 
 import io
 import json
@@ -50,16 +50,16 @@ class RemoteProject(Project):
 
 @pytest.fixture
 def moved(finished, tmp_path):
-    """The finished project, its corpora moved to S3."""
+    """Yield the finished project with its corpora moved to S3."""
     shutil.copytree(finished.folder, tmp_path / "project", symlinks=True)
     project = RemoteProject(tmp_path / "project")
-    shutil.rmtree(project.store / "files")  # it knows the tars of the project that was copied
+    shutil.rmtree(project.store / "files")  # it knows the tars of the copied project
     with serving_s3() as project.endpoint:
         project.move_to_s3()
         yield project
 
 
-def test_a_corpus_that_moves_to_s3_computes_nothing_again(moved, finished):
+def test_a_corpus_that_moves_to_s3_recomputes_nothing(moved, finished):
     before = moved.computed()
 
     moved.run(target=TARGETS)
@@ -87,13 +87,13 @@ def test_commands_find_remote_shards_by_url_and_through_the_cache(moved):
 @pytest.mark.slow
 @pytest.mark.timeout(1_500)
 def test_a_world_on_s3_gives_the_same_tables_byte_for_byte(finished, tmp_path):
-    """With a cache that holds two of seven shards, and nothing in the store."""
+    """The cache holds two of seven shards, and the store is empty."""
     project = RemoteProject(copy_project(tmp_path / "project").folder)
     shutil.copytree(finished.folder / "data", project.folder / "data")
     with serving_s3() as project.endpoint:
         project.move_to_s3()
         for target in (EMBEDDED, "all_tables", "all_tables all_figures"):
-            project.run(target=target)  # one run alone would take too long
+            project.run(target=target)  # a single run would take too long
 
     assert project.digests() == finished.digests()
     assert project.cached_bytes() <= BOUND * 1e9
@@ -102,7 +102,7 @@ def test_a_world_on_s3_gives_the_same_tables_byte_for_byte(finished, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_shard_replaced_on_s3_is_named_and_indexed_again_on_demand(moved):
+def test_a_shard_replaced_on_s3_is_named_and_indexed_again_on_request(moved):
     moved.run(target=EMBEDDED)
     client = bucket_client(moved.endpoint)
     source = {"Bucket": "micro", "Key": "large/00000.tar"}

@@ -1,4 +1,4 @@
-"""What reruns after which change: nothing computes but what the change can alter."""
+"""What reruns after which change: only computations that the change can affect."""
 
 import json
 import os
@@ -36,7 +36,7 @@ def test_touching_inputs_computes_nothing(project):
     assert project.digests() == digests
 
 
-def test_removed_results_come_back_from_the_store(project):
+def test_removed_results_are_restored_from_the_store(project):
     before, digests = project.computed(), project.digests()
     shutil.rmtree(project.results)
 
@@ -47,7 +47,7 @@ def test_removed_results_come_back_from_the_store(project):
     assert (project.folder / TABLE).exists()
 
 
-def test_changed_gap_code_that_gives_the_same_computes_the_gap_alone(project):
+def test_changed_gap_code_with_the_same_result_recomputes_only_the_gap(project):
     before, digests = project.computed(), project.digests()
     project.edit(
         "clipaudit/similarity/gap.py",
@@ -62,7 +62,7 @@ def test_changed_gap_code_that_gives_the_same_computes_the_gap_alone(project):
 
 
 def test_changed_gap_code_trains_only_the_set_that_it_changes(project):
-    """The rule now drops another sample of each part for the sketches alone."""
+    """The rule now drops one more sample of each part, only for the sketches."""
     before = project.computed()
     project.edit(
         "clipaudit/similarity/gap.py",
@@ -100,7 +100,7 @@ def test_changed_gap_code_trains_only_the_set_that_it_changes(project):
         ),
     ],
 )
-def test_edited_looks_draw_what_has_them_and_compute_nothing(project, file, old, new, drawn):
+def test_an_edited_layout_only_redraws_what_uses_it(project, file, old, new, drawn):
     before, digests = project.computed(), project.digests()
     project.edit(file, old, new)
 
@@ -131,7 +131,7 @@ def test_a_new_shard_embeds_only_its_own_part(project):
     assert steps.count("nearest") == 1
 
 
-def test_one_more_test_set_is_searched_alone_in_each_part(project):
+def test_a_new_test_set_is_the_only_one_searched_in_each_part(project):
     before = project.computed()
     project.edit(
         "config/micro.yaml", "test_sets: [val, sketch]", "test_sets: [val, framed, sketch]"
@@ -159,7 +159,7 @@ def test_one_more_test_set_is_searched_alone_in_each_part(project):
         ),
     ],
 )
-def test_settings_switched_back_come_from_the_store(project, old, new, expected):
+def test_settings_that_are_switched_back_come_from_the_store(project, old, new, expected):
     digests, before = project.digests(), project.computed()
     project.edit("config/micro.yaml", old, new)
     project.run()
@@ -186,7 +186,7 @@ def test_a_missing_object_is_computed_again(project):
     assert project.digests() == digests
 
 
-def test_a_shorter_training_leaves_no_epoch_of_a_longer_one(project):
+def test_a_shorter_training_run_leaves_no_epoch_of_a_longer_one(project):
     model = "results_micro/models/brief/small.json"
     asked = "".join(f"  early{n}: {{model: brief/small, epoch: {n}}}\n" for n in (1, 2))
     project.edit("config/micro.yaml", "epochs: 1", "epochs: 3")
@@ -206,8 +206,8 @@ def test_a_shorter_training_leaves_no_epoch_of_a_longer_one(project):
     assert list(epochs.glob("*.json")) == []
 
 
-def test_two_manifests_of_one_content_are_one_training(project):
-    """Half of the samples removed and half of them kept; both jobs are ready at the same time."""
+def test_two_manifests_with_the_same_content_are_trained_once(project):
+    """One removes half of the samples, one keeps half; both jobs are ready at the same time."""
     before = project.computed()
     names = [f"large-deduplicated.sketch-far-{size}" for size in ("50pct", "core")]
 

@@ -1,4 +1,4 @@
-"""A run with two seeds and random sets; test_recomputed.py has its tables once more by pandas."""
+"""A run with two seeds and random sets; test_recomputed.py recomputes its tables by pandas."""
 
 import json
 
@@ -14,7 +14,7 @@ def size(project, pruning):
     return pd.concat(map(pd.read_parquet, parts)).kept.sum()
 
 
-def test_the_random_set_is_as_large_as_the_pruned_one_and_another(seeded):
+def test_the_random_set_has_the_size_of_the_pruned_one_but_other_samples(seeded):
     assert size(seeded, "deduplicated.random-as-sketch") == size(
         seeded, "deduplicated.sketch-pruned"
     )
@@ -25,7 +25,7 @@ def test_the_random_set_is_as_large_as_the_pruned_one_and_another(seeded):
     assert pruned != random
 
 
-def test_seeds_give_different_models_and_the_first_is_the_one_of_a_single_seed(seeded, finished):
+def test_seeds_give_different_models_and_the_first_equals_a_single_seed_run(seeded, finished):
     first, second = (
         f"models/{recipe}/{BASES['similarity_table1']}.json" for recipe in ("brief", "brief.seed-1")
     )
@@ -34,7 +34,7 @@ def test_seeds_give_different_models_and_the_first_is_the_one_of_a_single_seed(s
     assert seeded.digests()[second] != seeded.digests()[first]
 
 
-def test_the_plan_counts_the_trainings(seeded):
+def test_the_plan_counts_the_training_runs(seeded):
     asked = ("plan", "--configfile", "config/micro.yaml", *SETTINGS, "--format", "json")
     jobs = json.loads(seeded.clipaudit(*asked, *TABLES.split()))["jobs"]
 

@@ -1,4 +1,4 @@
-"""A run whose curated and held-out sets are too small ends with all its tables, which say so."""
+"""A run whose curated and held-out sets are too small finishes with all tables, which say so."""
 
 import shutil
 
@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(1_200)]
 
 @pytest.fixture(scope="module")
 def project(parroted_whole, tmp_path_factory):
-    """A copy of the finished project, in which 100 of 120 samples are to be parrot captions."""
+    """Return a copy of the finished project that needs parroting captions in 100 of 120 samples."""
     project = Project(tmp_path_factory.mktemp("small") / "project")
     shutil.copytree(parroted_whole.folder, project.folder, symlinks=True)
     project.edit(SETTINGS, "sizes: [8, 10]", "sizes: [8, 100]")
@@ -42,7 +42,7 @@ def test_models_of_other_sets_are_trained_and_tested(project):
     assert rows[["imagenet", "average", "sync", "final_loss"]].notna().all(axis=None)
 
 
-def test_held_out_sets_that_are_too_small_take_nothing(project):
+def test_held_out_sets_that_are_too_small_take_no_samples(project):
     for name in HELDOUT:
         assert not read(project, f"manifests/posters/{name}/*").kept.any()
     figure = read(project, "figures/parrot_fig7")
@@ -50,26 +50,26 @@ def test_held_out_sets_that_are_too_small_take_nothing(project):
     assert figure.value.isna().all()
 
 
-def test_differences_that_cannot_be_told_are_empty(project):
+def test_undefined_differences_are_empty(project):
     table = read(project, "tables/parrot_evidence").query("against == 'clean'")
 
     assert table.difference.isna().all()
     assert table.against_value.notna().any()
 
 
-def test_the_answer_says_what_is_left_out(project):
+def test_the_answer_lists_what_is_left_out(project):
     page = (project.results / "report/index.html").read_text()
 
     assert "Left out, the data are too small" in page
     assert "eligible samples, and 100 are asked for" in page
 
 
-def test_the_run_is_done(project):
+def test_the_run_is_complete(project):
     assert "Nothing to be done" in project.run(config=SETTINGS)
     assert "cotr-0.2-100" in project.clipaudit("why", "parrot_table11", "--all", *FOLDERS)
 
 
-def test_a_manifest_that_was_left_out_is_not_exported(project):
+def test_a_left_out_manifest_is_not_exported(project):
     output = project.clipaudit("stream", "cotr-0.2-100", "0", *FOLDERS, ok=False)
 
     assert "eligible samples, and 100 are asked for" in output

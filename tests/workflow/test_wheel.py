@@ -1,4 +1,4 @@
-"""The wheel, unpacked into an empty folder, and runs from it in another one."""
+"""The wheel, unpacked into an empty folder, and runs from it in another folder."""
 
 import json
 import os
@@ -33,7 +33,7 @@ print(json.dumps({script.stem: code(script.stem, *site_files(audits())) for scri
 
 
 def build(kind, source, folder):
-    """Build a distribution without compiling; its file."""
+    """Build a distribution without compiling; return its file."""
     environment = {**os.environ, "CXX": "no-compiler"}
     command = [*BUILD, str(folder), "--target", kind]
     subprocess.run(command, cwd=source, env=environment, check=True, capture_output=True)
@@ -56,7 +56,7 @@ def installed(wheel, tmp_path_factory):
 
 @pytest.fixture
 def away(installed, tmp_path):
-    """A function: run clipaudit, of the wheel or another folder, in a folder with settings only."""
+    """Return a function that runs clipaudit of the wheel or a folder, in a folder with settings."""
     shutil.copy(SETTINGS, tmp_path / "my.yaml")
 
     def clipaudit(*arguments, package=installed):
@@ -72,7 +72,7 @@ def away(installed, tmp_path):
     return clipaudit
 
 
-def test_a_wheel_of_the_sdist_holds_the_same_files(wheel, tmp_path):
+def test_a_wheel_built_from_the_sdist_has_the_same_files(wheel, tmp_path):
     (tmp_path / "sdist").mkdir()
     (tmp_path / "again").mkdir()
     with tarfile.open(build("sdist", ROOT, tmp_path / "sdist")) as archive:
@@ -86,7 +86,7 @@ def test_a_wheel_of_the_sdist_holds_the_same_files(wheel, tmp_path):
     assert {"clipaudit/workflow/Snakefile", "clipaudit/workflow/config/demo.yaml"} <= names
 
 
-def test_it_plans_what_the_clone_plans(away):
+def test_the_wheel_plans_the_same_jobs_as_the_clone(away):
     plan = ("plan", "report", "--configfile", "my.yaml", "--format", "json")
 
     of_wheel, of_clone = (json.loads(away(*plan, **of).stdout) for of in ({}, {"package": ROOT}))
@@ -95,7 +95,7 @@ def test_it_plans_what_the_clone_plans(away):
     assert {"find_candidates", "report_table"} <= {job["rule"] for job in of_wheel["jobs"]}
 
 
-def test_equal_code_has_one_digest_in_wheel_and_clone(installed, tmp_path):
+def test_equal_code_has_the_same_digest_in_wheel_and_clone(installed, tmp_path):
     digests = [
         subprocess.run(
             [sys.executable, "-P", "-c", DIGESTS],
@@ -112,7 +112,7 @@ def test_equal_code_has_one_digest_in_wheel_and_clone(installed, tmp_path):
     assert len(json.loads(digests[0])) == len(list(ROOT.glob("workflow_scripts/*.py")))
 
 
-def test_a_dry_run_names_the_jobs_and_writes_no_results(away, tmp_path):
+def test_a_dry_run_lists_the_jobs_and_writes_no_results(away, tmp_path):
     done = away("run", "my.yaml", "--", "--dry-run")
 
     assert done.returncode == 0, done.stderr
@@ -120,7 +120,7 @@ def test_a_dry_run_names_the_jobs_and_writes_no_results(away, tmp_path):
     assert not (tmp_path / "results_micro").exists()
 
 
-def test_a_run_computes_into_the_current_folder(away, tmp_path):
+def test_a_run_writes_into_the_current_folder(away, tmp_path):
     target = "results_micro/samples/val/00000.json"
 
     done = away("run", "my.yaml", target, "--cores", "1")
@@ -160,20 +160,20 @@ def uv(*arguments):
 
 @pytest.fixture
 def resolved(request, wheel, tmp_path):
-    """The folder of an environment with the wheel, of the lowest or the highest versions."""
+    """Yield an environment's folder with the wheel, at the lowest or the highest versions."""
     folder = tmp_path / "environment"
     python = ("--python", str(folder / "bin/python"))
     uv("venv", "--python", sys.executable, str(folder))
-    # of a wheel that is named, uv would take what it requires at the highest versions all the same
+    # with a wheel as its argument, uv would still take its requirements at the highest versions
     lowered = ("--resolution", request.param, "--extra", "cpu", "--requirement", "pyproject.toml")
     uv("pip", "install", *python, *lowered)
     uv("pip", "install", *python, "--no-deps", str(wheel))
     yield folder
-    shutil.rmtree(folder)  # some gigabytes
+    shutil.rmtree(folder)  # several gigabytes
 
 
 def floors():
-    """The lowest version that each requirement of the wheel with [cpu] allows, by name."""
+    """Return the lowest version that each requirement of the wheel with [cpu] allows, by name."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     asked = map(Requirement, [*project["dependencies"], *extras["cpu"], *extras["models"]])
@@ -194,7 +194,7 @@ def versions(folder):
 @pytest.mark.slow
 @pytest.mark.timeout(3000)  # the audit reads text and embeds, on one core
 @pytest.mark.parametrize("resolved", ["lowest-direct", "highest"], indirect=True)
-def test_an_audit_gives_the_truth_at_both_ends_of_the_pins(resolved, tmp_path, request):
+def test_an_audit_gives_the_true_answer_at_both_ends_of_the_pins(resolved, tmp_path, request):
     if "lowest-direct" in request.node.name:
         found = versions(resolved)
         assert {name: found[name] for name in floors()} == floors()

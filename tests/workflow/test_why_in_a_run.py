@@ -1,4 +1,4 @@
-"""`why` over a finished run: from a cell of a table to shards, and in a copy without objects."""
+"""`why` over a finished run: from a table cell to shards, also in a copy without objects."""
 
 import json
 import shutil
@@ -18,13 +18,13 @@ def answered(project, *arguments):
 
 
 def paths(answer, name):
-    """What the table's action read of one input, as far as it entered."""
+    """Return what the table's action read from one input, as far as it contributed."""
     root = answer["table"]["action"]
     edges = [edge for edge in answer["edges"] if (edge["to"], edge["input"]) == (root, name)]
     return [edge["path"].removeprefix(f"results_micro/{name}/") for edge in edges]
 
 
-def test_why_goes_from_a_row_to_shards_settings_and_code(finished):
+def test_why_leads_from_a_row_to_shards_settings_and_code(finished):
     output = why(finished, "similarity_table1", "--where", CELL, "--all")
 
     assert "dataset=sketch-pruned" in output.splitlines()[0]
@@ -35,7 +35,7 @@ def test_why_goes_from_a_row_to_shards_settings_and_code(finished):
     assert output.count("code ") > 8
 
 
-def test_why_tells_the_sql_that_was_recorded(finished):
+def test_why_shows_the_recorded_sql(finished):
     answer = answered(finished, "similarity_table1", "--where", CELL)
 
     assert answer["sql"]["origin"] == "recorded when it ran"
@@ -51,7 +51,7 @@ def test_an_accuracy_comes_from_one_file_of_predictions(finished):
     ]
 
 
-def test_a_relative_change_comes_from_the_baselines_predictions_too(finished):
+def test_a_relative_change_also_comes_from_the_baselines_predictions(finished):
     answer = answered(finished, "similarity_table1", "--where", CELL, "--column", "relative_change")
 
     assert answer["verified"]
@@ -61,7 +61,7 @@ def test_a_relative_change_comes_from_the_baselines_predictions_too(finished):
     ]
 
 
-def test_code_digests_are_taken_apart_if_asked_for(finished):
+def test_code_digests_are_resolved_into_modules_on_request(finished):
     output = why(finished, "similarity_table1", "--where", CELL, "--code", "--all")
 
     assert "| of module clipaudit.reports.tables " in output
@@ -79,7 +79,7 @@ def test_a_copy_without_objects_has_the_tree(project, form):
     assert ("The objects are not here" in output) == (form != "mermaid")
 
 
-def test_why_names_the_columns_when_no_row_is_meant(finished):
+def test_why_names_the_columns_if_no_row_matches(finished):
     output = why(finished, "similarity_table1", "--where", "dataset = 'x'", ok=False)
 
     assert "no row satisfies dataset = 'x'. Its columns: position, dataset" in output

@@ -1,4 +1,4 @@
-"""Plans of runs whose data is not here: what the papers' settings ask for, from any laptop."""
+"""Plans of runs whose data is not here, such as the papers' settings, on any laptop."""
 
 import resource
 
@@ -10,13 +10,13 @@ MOST_MEGABYTES = 2_000
 
 @pytest.fixture
 def absent(fresh):
-    """A project whose settings name a shard that is nowhere."""
+    """Return a project whose settings name a missing shard."""
     fresh.use_own_shard(b"")
     (fresh.folder / "own.tar").unlink()
     return fresh
 
 
-def test_absent_data_is_named_unless_only_a_plan_is_asked_for(absent):
+def test_absent_data_is_named_unless_only_a_plan_is_requested(absent):
     assert "corpora.large.shards: own.tar" in absent.run("--dry-run", ok=False)
     assert "index" in absent.run(*PLAN)
 
@@ -30,7 +30,7 @@ def test_a_run_without_data_computes_nothing(absent):
     assert not absent.computed()
 
 
-def test_the_demo_is_planned_without_a_complaint(fresh):
+def test_the_demo_is_planned_without_errors(fresh):
     output = fresh.run("--dry-run", "--quiet", "rules", config="config/demo.yaml")
 
     assert "report_table" in output
@@ -63,7 +63,7 @@ memorization:
 """
 
 
-def test_targets_are_planned_without_any_training_or_search_for_objects(fresh):
+def test_targets_are_planned_without_training_or_object_detection(fresh):
     (fresh.folder / "targets.yaml").write_text(TARGETS)
 
     output = fresh.run(*PLAN, config="targets.yaml")
@@ -74,7 +74,7 @@ def test_targets_are_planned_without_any_training_or_search_for_objects(fresh):
     assert not {"train", "detect", "count_objects"} & words
 
 
-def test_default_models_of_all_seeds_are_tested_for_their_pairs(fresh):
+def test_default_models_of_all_seeds_get_pair_tests(fresh):
     settings = "config/micro_memorization.yaml"
     fresh.edit(settings, "recipe: brief-scenes", "recipe: brief-scenes\n  seeds: 2")
 
@@ -82,12 +82,12 @@ def test_default_models_of_all_seeds_are_tested_for_their_pairs(fresh):
 
     jobs = dict(line.split() for line in output.splitlines() if len(line.split()) == 2)
     assert jobs["pair_tests_over_seeds"] == "2"  # sources
-    assert jobs["pair_test"] == "12"  # both sources, both models of two seeds and one further size
+    assert jobs["pair_test"] == "12"  # both sources, both models of two seeds and one more size
     assert jobs["one_model_over_seeds"] == "2"
     assert jobs["one_model"] == "4"  # both sources, the model of A of two seeds
 
 
-def test_given_spans_are_planned_without_any_reading_of_pictures(fresh):
+def test_given_spans_are_planned_without_reading_images(fresh):
     settings = "config/micro_parrot.yaml"
     given = "{posters: {files: p.parquet, join_on: uid}, notices: {files: n.jsonl}}"
     asked = f"  spotting: {{spotter: given, given: {given}}}\n  encoder: own\n"
@@ -99,7 +99,7 @@ def test_given_spans_are_planned_without_any_reading_of_pictures(fresh):
     assert not {"spot", "read_spans"} & words
 
 
-def test_given_scores_are_sorted_once_for_the_sets_that_are_chosen_by_them(fresh):
+def test_given_scores_are_sorted_once_for_the_sets_chosen_by_them(fresh):
     settings, files = "config/micro_parrot.yaml", "{files: 's-{0..1}.parquet', join_on: uid}"
     asked = f"    filters: [stated, text]\n    filter_scores: {files}\n    filter_words: w.txt\n"
     fresh.edit(settings, "    rates: [0.2]\n", f"    rates: [0.2]\n{asked}")

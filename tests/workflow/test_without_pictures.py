@@ -1,4 +1,4 @@
-"""Galleries where no picture of a corpus may be shown, in runs of the micro worlds."""
+"""Galleries where no image of a corpus may be shown, in runs of the micro worlds."""
 
 import json
 import shutil
@@ -12,7 +12,7 @@ CLOSED = f"{OPEN}report: {{pictures: false}}\n"
 
 
 def without_pictures(source, folder, settings="config/micro.yaml"):
-    """A copy of a project whose settings allow no pictures."""
+    """Return a copy of a project whose settings allow no images."""
     shutil.copytree(source.folder, folder, symlinks=True)
     project = Project(folder)
     project.edit(settings, OPEN, CLOSED)
@@ -20,13 +20,13 @@ def without_pictures(source, folder, settings="config/micro.yaml"):
 
 
 def computed_inputs(project, before):
-    """The inputs of all that was computed since `before`, by step."""
+    """Return the inputs of everything computed since `before`, by step."""
     records = [json.loads(path.read_text()) for path in project.computed() - before]
     assert records
     return [(each["ingredients"]["step"], each["ingredients"]["inputs"]) for each in records]
 
 
-def check_galleries_alone_are_made_anew(project, step, **options):
+def check_that_only_galleries_change(project, step, **options):
     before, digests = project.computed(), project.digests()
 
     project.run(**options)
@@ -38,13 +38,13 @@ def check_galleries_alone_are_made_anew(project, step, **options):
     changed = {path for path, digest in project.digests().items() if digests[path] != digest}
     assert {path.split("/")[0] for path in changed} == {"figures"}
     kinds = {path.removesuffix(".json").rpartition(".")[2] for path in changed}
-    assert {"md"} <= kinds <= {"svg", "png", "md"}  # an empty gallery's drawing stays as it is
+    assert {"md"} <= kinds <= {"svg", "png", "md"}  # an empty gallery keeps its drawing
 
 
-def test_galleries_read_uids_not_tars_and_pictures_come_back_from_the_store(finished, tmp_path):
+def test_galleries_read_uids_not_tars_and_images_come_back_from_the_store(finished, tmp_path):
     project = without_pictures(finished, tmp_path / "project")
 
-    check_galleries_alone_are_made_anew(project, "report_gallery")
+    check_that_only_galleries_change(project, "report_gallery")
     hidden = project.computed()
     project.edit("config/micro.yaml", CLOSED, OPEN)
     project.run()
@@ -53,16 +53,16 @@ def test_galleries_read_uids_not_tars_and_pictures_come_back_from_the_store(fini
     assert project.digests() == finished.digests()
 
 
-def test_memorized_samples_are_uids(made_once, tmp_path):
+def test_memorized_samples_are_shown_as_uids(made_once, tmp_path):
     settings = "config/micro_memorization.yaml"
     project = without_pictures(made_once("remembered", config=settings), tmp_path / "project")
 
-    check_galleries_alone_are_made_anew(project, "report_memorized", config=settings)
+    check_that_only_galleries_change(project, "report_memorized", config=settings)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1_200)
-def test_spotted_samples_are_uids(parroted_whole, tmp_path):
+def test_spotted_samples_are_shown_as_uids(parroted_whole, tmp_path):
     project = without_pictures(parroted_whole, tmp_path / "project", SETTINGS)
 
-    check_galleries_alone_are_made_anew(project, "report_spotted", config=SETTINGS)
+    check_that_only_galleries_change(project, "report_spotted", config=SETTINGS)

@@ -20,7 +20,7 @@ CROSSED = {"gap_similarity": 0.75, "gap": 0.5, "gap_test_shard": 0, "gap_test_ro
 
 @pytest.fixture
 def fate_of(tmp_path):
-    """A function: the fate of a sample of `large`, of a catalog with these files."""
+    """Return a function: the fate of a sample of `large` in a catalog with these files."""
 
     def fate(name, *files, corpus="large"):
         with open_catalog(make_catalog(tmp_path, SAMPLES, *files)) as connection:
@@ -34,7 +34,7 @@ def test_a_sample_has_several_names(fate_of, name):
     assert fate_of(name)["sample"]["row"] == 1
 
 
-def test_six_digits_of_a_uid_name_a_sample(fate_of):
+def test_six_digits_of_a_uid_identify_a_sample(fate_of):
     assert fate_of(ROWS[2]["uid"][:6])["sample"]["shard"] == 1
 
 
@@ -51,12 +51,12 @@ def test_a_key_of_several_samples_lists_them(fate_of):
         ("", r"large: no sample ''"),
     ],
 )
-def test_an_unknown_name_is_answered_by_the_nearest(fate_of, name, message):
+def test_an_unknown_name_is_answered_with_the_nearest(fate_of, name, message):
     with pytest.raises(InputError, match=message):
         fate_of(name)
 
 
-def test_an_unknown_corpus_is_answered_by_the_nearest(fate_of):
+def test_an_unknown_corpus_is_answered_with_the_nearest(fate_of):
     with pytest.raises(InputError, match=r"no corpus 'larg' .* Did you mean large\?"):
         fate_of("0:0", corpus="larg")
 
@@ -69,7 +69,7 @@ def test_audits_that_did_not_run_leave_their_parts_empty(fate_of):
     assert sentences(fate) == ["No audit looked at this sample."]
 
 
-def test_a_fate_is_json(fate_of):
+def test_a_fate_can_be_written_as_json(fate_of):
     fate = fate_of("0:0", ("similarities", OWN, [{**NEAR, **CROSSED}]))
 
     assert json.loads(json.dumps(fate, allow_nan=False)) == fate
@@ -105,7 +105,7 @@ def test_a_duplicate_names_both_directions(fate_of):
     assert found["repeated_by"] == [{"shard": 1, "row": 0, "similarity": 0.5}]
 
 
-def test_a_manifest_that_does_not_keep_it_says_why(fate_of):
+def test_a_manifest_that_removes_a_sample_gives_the_reason(fate_of):
     row = {**NEAR, **CROSSED, "kept": False, "reason": "nearer than the gap", "test_shard": 0}
     row = {name: row[name] for name in row if not name.startswith("gap_")}
 
@@ -160,7 +160,7 @@ def test_text_read_but_not_counted_is_listed_separately(tmp_path):
     assert "Read, but not counted as text" in sample_page(fate, None)
 
 
-def test_the_test_image_whose_gap_is_crossed_is_shown_beside_and_the_nearest_other_one(fate_of):
+def test_the_test_image_whose_gap_is_crossed_is_shown_before_the_nearest_other_one(fate_of):
     crossed = {**NEAR, **CROSSED, "gap_test_row": 4}
 
     beside = shown_beside(fate_of("0:0", ("similarities", OWN, [crossed])))
@@ -169,7 +169,7 @@ def test_the_test_image_whose_gap_is_crossed_is_shown_beside_and_the_nearest_oth
     assert beside[0].words == "val 0:4: similarity 0.7500, above the gap 0.5000"
 
 
-def test_a_test_image_is_shown_beside_once(fate_of):
+def test_a_test_image_is_shown_only_once(fate_of):
     (beside,) = shown_beside(fate_of("0:0", ("similarities", OWN, [{**NEAR, **CROSSED}])))
 
     assert beside.address == Address("val", 0, 3)

@@ -18,7 +18,7 @@ HOSTILE = '"><script>alert(1)</script><img src=http://evil.example/x onerror=ale
 
 
 class Parsed(HTMLParser):
-    """The tags of a page, with their attributes."""
+    """The tags of a page and their attributes."""
 
     def __init__(self, page):
         super().__init__()
@@ -51,7 +51,7 @@ def fate(tmp_path):
         return sample_fate(connection, HOSTILE, "0:0")
 
 
-def test_hostile_text_makes_no_element(fate):
+def test_hostile_text_creates_no_element(fate):
     fate["text"] = {
         "spans": [{"text": HOSTILE, "score": 1.0, "polygon": [0, 0, 8, 0, 8, 8], "words": None}],
         "words": None,
@@ -70,7 +70,7 @@ def test_hostile_text_makes_no_element(fate):
     assert not [name for _, attrs in tags for name in attrs if name.startswith("on")]
 
 
-def test_the_policy_lets_nothing_be_loaded(fate):
+def test_the_policy_allows_no_loading(fate):
     policies = [
         attrs["content"]
         for tag, attrs in Parsed(sample_page(fate, None)).tags
@@ -81,7 +81,7 @@ def test_the_policy_lets_nothing_be_loaded(fate):
     assert policies[0].startswith("default-src 'none'; img-src data:; style-src 'sha256-")
 
 
-def test_spans_and_objects_are_drawn_in_pixels_of_the_picture(fate):
+def test_spans_and_objects_are_drawn_in_pixels_of_the_image(fate):
     span = {"text": "a", "score": 1.0, "polygon": [1, 2, 3, 2, 3, 4]}
     fate["text"] = {"spans": [span], "words": None, "plain": None}
     shown = {"label": 1, "name": "x", "score": 1.0, "box": [1, 2, 3, 4]}
@@ -94,14 +94,14 @@ def test_spans_and_objects_are_drawn_in_pixels_of_the_picture(fate):
     assert tags["rect"]["width"] == "3.0"
 
 
-def test_without_a_picture_a_placeholder_bears_the_uid(fate):
+def test_a_placeholder_has_the_uid_if_there_is_no_image(fate):
     page = sample_page(fate, None)
 
     assert "<img" not in page
     assert f"image not shown<br>{fate['sample']['uid']}" in page
 
 
-def test_a_picture_is_read_from_its_shard(fate, tmp_path):
+def test_an_image_is_read_from_its_shard(fate, tmp_path):
     digest = shard(tmp_path / "0.tar", image())
     known = {**fate["sample"], "image_sha256": hashlib.sha256(image()).hexdigest()}
 
@@ -110,7 +110,7 @@ def test_a_picture_is_read_from_its_shard(fate, tmp_path):
     assert read_picture(named, None) == image()
 
 
-def test_a_shard_that_was_moved_is_found_by_the_store(fate, tmp_path):
+def test_a_moved_shard_is_found_by_the_store(fate, tmp_path):
     digest = shard(tmp_path / "moved.tar", image())
     store = Store(tmp_path / "store")
     FileDigests(store.root / "files").digest(tmp_path / "moved.tar")
@@ -121,7 +121,7 @@ def test_a_shard_that_was_moved_is_found_by_the_store(fate, tmp_path):
     assert read_picture(named, store) == image()
 
 
-def test_another_picture_at_the_place_is_refused(fate, tmp_path):
+def test_a_different_image_at_the_address_is_refused(fate, tmp_path):
     shard(tmp_path / "0.tar", image(side=4))
     known = {**fate["sample"], "image_sha256": hashlib.sha256(image()).hexdigest()}
 
@@ -129,7 +129,7 @@ def test_another_picture_at_the_place_is_refused(fate, tmp_path):
         read_picture({**known, "shard_path": str(tmp_path / "0.tar")}, None)
 
 
-def test_a_shard_that_is_gone_is_told(fate, tmp_path):
+def test_a_missing_shard_is_reported(fate, tmp_path):
     with pytest.raises(InputError, match=r"gone.tar: no such file\. Run the command where"):
         read_picture({**fate["sample"], "shard_path": str(tmp_path / "gone.tar")}, None)
 
@@ -137,11 +137,11 @@ def test_a_shard_that_is_gone_is_told(fate, tmp_path):
 @pytest.mark.parametrize(
     ("kind", "mime"), [("PNG", "png"), ("JPEG", "jpeg"), ("GIF", "png"), ("BMP", "png")]
 )
-def test_pictures_that_browsers_know_are_embedded_as_they_are(kind, mime):
+def test_images_in_browser_formats_are_embedded_unchanged(kind, mime):
     assert picture_uri(image(kind)).startswith(f"data:image/{mime};base64,")
 
 
-def test_other_samples_are_shown_beside_with_harmless_words(fate):
+def test_other_samples_are_shown_beside_it_with_escaped_texts(fate):
     page = sample_page(fate, None, "hidden", [(HOSTILE, picture_uri(image())), ("gone", None)])
 
     tags = Parsed(page).tags

@@ -15,7 +15,7 @@ def test_kind_chooses_the_world():
     assert isinstance(read({"kind": "digits", "corpora": {"x": {"printed": 1}}}), DigitWorld)
 
 
-def test_every_setting_says_what_it_is():
+def test_every_setting_has_a_description():
     for name, schema in TypeAdapter(World).json_schema()["$defs"].items():
         for field, described in schema["properties"].items():
             assert described.get("description"), f"{name}.{field}"
@@ -121,11 +121,11 @@ def test_an_impossible_glyph_corpus_is_refused(plan, message):
         {"framed": {"rate": 1}},
     ],
 )
-def test_settings_at_their_limits_are_taken(plan):
+def test_settings_at_their_limits_are_accepted(plan):
     assert glyphs(**plan).corpora["large"].model_dump(exclude_unset=True) == plan
 
 
-def test_words_need_pictures_that_can_hold_them():
+def test_words_need_images_that_can_hold_them():
     with pytest.raises(ValidationError, match="need a side of 48 pixels, but side is 32"):
         GlyphWorld(side=32, corpora={"large": {"written": {"rate": 0.1}}})
 

@@ -18,7 +18,7 @@ def attributed(a, b):
 
 
 def alone(a, b, column):
-    """What each substitution makes of a column of the one row, and what is left over."""
+    """Return the column of the one row under each substitution, and what is left over."""
     table, found = attributed(a, b)
     (row,) = table.change.rows
     (cell,) = (cell for cell in row.cells if cell.column == column)
@@ -33,7 +33,7 @@ def test_a_view_that_explains_a_cell_leaves_nothing_over(runs):
     assert alone(a, b, "above") == ({"view kept_neighbors": 1}, 0)
 
 
-def test_what_only_several_views_together_do_is_left_over(runs):
+def test_an_effect_of_several_views_together_is_left_over(runs):
     a, b = runs
     check_gaps(a, gaps=[[0.5]], kept=[[0.25]])
     check_gaps(b, gaps=[[0.25]], kept=[[0.375]])
@@ -57,7 +57,7 @@ def test_a_few_files_of_a_view_are_substituted_one_by_one(runs):
     assert left == 0
 
 
-def test_a_file_that_came_is_substituted_by_adding_it(runs):
+def test_a_new_file_is_substituted_by_adding_it(runs):
     a, b = runs
     check_gaps(a, gaps=[[0.5, 0.5]], kept=[[0.75]])
     check_gaps(b, gaps=[[0.5, 0.5]], kept=[[0.25], [0.75]])
@@ -67,7 +67,7 @@ def test_a_file_that_came_is_substituted_by_adding_it(runs):
     assert values["view kept_neighbors: kept_neighbors/1.json"] == 0
 
 
-def test_many_files_are_substituted_together_only(runs):
+def test_many_files_are_only_substituted_together(runs):
     a, b = runs
     check_gaps(a, gaps=[[0.5] * 9], kept=[[0.25]] * 9)
     check_gaps(b, gaps=[[0.5] * 9], kept=[[0.75]] * 9)
@@ -75,7 +75,7 @@ def test_many_files_are_substituted_together_only(runs):
     assert alone(a, b, "above") == ({"view kept_neighbors": 9}, 0)
 
 
-def test_settings_of_the_table_are_one_thing(runs):
+def test_settings_of_the_table_are_substituted_as_one(runs):
     a, b = runs
     check_gaps(a, gaps=[[0.5]], kept=[[0.25]])
     check_gaps(b, gaps=[[0.5]], kept=[[0.25]], title="Validation")
@@ -83,7 +83,7 @@ def test_settings_of_the_table_are_one_thing(runs):
     assert alone(a, b, "testset_title") == ({OWN: "Validation"}, None)
 
 
-def test_other_sql_than_that_on_disk_cannot_be_substituted(runs):
+def test_sql_that_differs_from_disk_cannot_be_substituted(runs):
     a, b = runs
     texts = {"similarity_gap_check.sql": "select 1"}
     write_code(b.store, "other", CodeRecord({}, texts))
@@ -98,7 +98,7 @@ def test_other_sql_than_that_on_disk_cannot_be_substituted(runs):
     assert [each.name for each in found.substitutions] == ["view kept_neighbors"]
 
 
-def test_no_view_is_substituted_where_other_code_made_the_table_before(runs):
+def test_no_view_is_substituted_if_the_code_does_not_reproduce_the_old_table(runs):
     a, b = runs
     check_gaps(a, gaps=[[0.5]], kept=[[0.25]], gives=[{"search": "pruned", "above": 7}])
     check_gaps(b, gaps=[[0.5]], kept=[[0.75]])
@@ -125,7 +125,7 @@ def test_a_missing_object_is_reported(runs):
     assert "is missing. Run `clipaudit verify`" in fault
 
 
-def test_a_table_that_no_sql_makes_is_not_attributed(runs):
+def test_a_table_not_made_by_sql_is_not_attributed(runs):
     a, b = runs
     a.act(TABLE, gives=[{"name": "a"}])
     b.act(TABLE, code="other", gives=[{"name": "b"}])

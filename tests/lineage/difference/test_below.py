@@ -3,7 +3,7 @@ from tworuns import two_runs
 from clipaudit.lineage.difference.causes import all_below
 
 
-def test_what_lies_below_are_actions_and_the_files_of_users(tmp_path):
+def test_below_a_table_are_actions_and_user_files(tmp_path):
     run, _ = two_runs(tmp_path)
     run.files = {"data/0.tar": b"0"}
     index = run.act("samples/s.json", inputs={"tars": ["data/0.tar"]})

@@ -17,7 +17,7 @@ def runs(tmp_path):
 
 
 def chain(run, *, shards=("data/0.tar", "data/1.tar"), train=None, **table):
-    """index -> train -> table: each gives what its ingredients say."""
+    """Run index -> train -> table; the content of each output depends on its ingredients."""
     run.act("samples/s.json", step="index", inputs={"tars": shards})
     run.act("models/m.json", step="train", inputs={"samples": ["samples/s.json"]}, **train or {})
     run.act(TABLE, step="report_table", inputs={"models": ["models/m.json"]}, **table)
@@ -44,7 +44,7 @@ def test_a_setting_is_named_with_both_values(runs):
     assert why.of_table(TABLE) == (1,)
 
 
-def test_a_shard_of_other_content_is_data(runs):
+def test_a_shard_with_different_content_is_a_data_cause(runs):
     a, b = runs
     chain(a)
     b.files["data/1.tar"] = b"other"
@@ -56,7 +56,7 @@ def test_a_shard_of_other_content_is_data(runs):
     assert cause.before != cause.after
 
 
-def test_another_library_is_the_environment(runs):
+def test_a_different_library_version_is_an_environment_cause(runs):
     a, b = runs
     chain(a, train={"environment": {"torch": "2.1", "device": "cpu"}})
     chain(b, train={"environment": {"torch": "2.2", "device": "cpu"}})
@@ -75,7 +75,7 @@ def test_code_is_reported_by_module_where_both_digests_are_recorded(runs):
     assert causes(a, b).causes == [Cause("code", "module clipaudit.gap", "g", "h")]
 
 
-def test_code_that_was_not_recorded_is_named_by_its_step(runs):
+def test_code_without_a_record_is_named_by_its_step(runs):
     a, b = runs
     chain(a, train={"code": "one"})
     chain(b, train={"code": "two"})
@@ -83,7 +83,7 @@ def test_code_that_was_not_recorded_is_named_by_its_step(runs):
     assert found(a, b) == [("code", "of step train, its modules not recorded")]
 
 
-def test_what_gives_the_same_content_is_not_a_cause(runs):
+def test_a_change_that_gives_the_same_content_is_not_a_cause(runs):
     a, b = runs
     chain(a, train={"code": "one", "gives": b"model"}, settings={"k": 1})
     chain(b, train={"code": "two", "gives": b"model"}, settings={"k": 2})
@@ -91,7 +91,7 @@ def test_what_gives_the_same_content_is_not_a_cause(runs):
     assert found(a, b) == [("settings", "k")]
 
 
-def test_a_shard_added_to_the_list_is_data(runs):
+def test_a_shard_added_to_the_list_is_a_data_cause(runs):
     a, b = runs
     chain(a, shards=["data/0.tar"])
     chain(b)
@@ -101,7 +101,7 @@ def test_a_shard_added_to_the_list_is_data(runs):
     assert (cause.kind, cause.name, cause.before) == ("data", "data/1.tar", None)
 
 
-def test_a_new_part_of_new_shards_is_data(runs):
+def test_a_new_part_of_new_shards_is_a_data_cause(runs):
     a, b = runs
     for run in runs:
         run.act("samples/0.json", step="index", inputs={"tars": ["data/0.tar"]})
@@ -113,7 +113,7 @@ def test_a_new_part_of_new_shards_is_data(runs):
     assert found(b, a) == [("data", "data/1.tar")]
 
 
-def test_a_new_input_of_known_files_is_a_setting(runs):
+def test_a_new_input_of_known_files_is_a_settings_cause(runs):
     a, b = runs
     for run in runs:
         run.act("samples/0.json", step="index", inputs={"tars": ["data/0.tar"]})
@@ -126,7 +126,7 @@ def test_a_new_input_of_known_files_is_a_setting(runs):
     ]
 
 
-def test_a_new_input_is_not_told_beside_the_setting_that_asks_for_it(runs):
+def test_a_new_input_is_not_reported_beside_the_setting_that_adds_it(runs):
     a, b = runs
     for run in runs:
         run.act("samples/0.json", step="index", inputs={"tars": ["data/0.tar"]})
@@ -152,7 +152,7 @@ def test_causes_where_nothing_below_differs_come_first(runs):
     assert [cause.kind for cause in why.first] == ["data"]
 
 
-def test_other_bytes_of_the_same_action_were_not_reproduced(runs):
+def test_different_bytes_from_the_same_action_are_not_reproduced(runs):
     a, b = runs
     chain(a, train={"gives": b"once"})
     chain(b, train={"gives": b"again"})
@@ -160,7 +160,7 @@ def test_other_bytes_of_the_same_action_were_not_reproduced(runs):
     assert found(a, b) == [("not reproduced", "models/m.json")]
 
 
-def test_a_table_of_the_same_action_was_not_reproduced_itself(runs):
+def test_a_different_table_from_the_same_action_is_itself_not_reproduced(runs):
     a, b = runs
     chain(a, gives=[{"v": 1}])
     chain(b, gives=[{"v": 2}])
@@ -180,7 +180,7 @@ def test_the_walk_ends_at_a_missing_record_and_says_so(runs):
     assert found(a, b) == [("not recorded", f"action {key}")]
 
 
-def test_results_folders_of_other_names_are_set_side_by_side(runs):
+def test_results_folders_with_different_names_are_compared(runs):
     a, b = runs
     chain(a, train={"settings": {"k": 1}})
     chain(b, train={"settings": {"k": 2}})
@@ -191,7 +191,7 @@ def test_results_folders_of_other_names_are_set_side_by_side(runs):
 
 
 def by_testset(run, **changes):
-    """A table of two test sets, each of its own predictions."""
+    """Make a table of two test sets, each with its own predictions."""
     for name in ("val", "sketch"):
         settings = {"seed": changes.get(name, 0)}
         labels = {"testset": name}
@@ -199,7 +199,7 @@ def by_testset(run, **changes):
     run.act(TABLE, inputs={"predictions": ["predictions/val.json", "predictions/sketch.json"]})
 
 
-def test_what_concerns_another_row_is_left_out(runs):
+def test_a_cause_of_another_row_is_left_out(runs):
     a, b = runs
     by_testset(a)
     by_testset(b, val=1, sketch=2)
@@ -214,7 +214,7 @@ def test_what_concerns_another_row_is_left_out(runs):
     assert why.of_row(TABLE, {"model": "x"}) == (1, 2)
 
 
-def test_a_row_that_all_labels_contradict_has_the_causes_of_its_table(runs):
+def test_a_row_that_no_label_matches_has_the_causes_of_its_table(runs):
     a, b = runs
     by_testset(a)
     by_testset(b, val=1)
@@ -222,7 +222,7 @@ def test_a_row_that_all_labels_contradict_has_the_causes_of_its_table(runs):
     assert causes(a, b).of_row(TABLE, {"testset": "elsewhere"}) == (1,)
 
 
-def test_tables_that_come_from_one_action_share_its_cause(runs):
+def test_tables_made_from_one_action_share_its_cause(runs):
     a, b = runs
     for run, seed in zip(runs, (0, 1), strict=True):
         run.act("models/m.json", step="train", settings={"seed": seed})
@@ -234,7 +234,7 @@ def test_tables_that_come_from_one_action_share_its_cause(runs):
     assert [why.of_table(f"tables/{number}.json") for number in range(5)] == [(1,)] * 5
 
 
-def test_a_long_chain_is_walked_to_its_end(runs):
+def test_a_long_chain_is_walked_to_the_end(runs):
     a, b = runs
     for run, seed in zip(runs, (0, 1), strict=True):
         run.act("stage/0.json", settings={"seed": seed})

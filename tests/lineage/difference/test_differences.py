@@ -43,7 +43,7 @@ def test_a_table_does_not_differ_from_itself(some):
 
 
 @given(st.lists(rows, max_size=5), st.lists(rows, max_size=5))
-def test_differences_the_other_way_round_are_the_same(old, new):
+def test_reversed_differences_mirror_the_forward_ones(old, new):
     there, back = table_changes(made(old), made(new)), table_changes(made(new), made(old))
 
     mirrored = {name: (after, before) for name, (before, after) in cells(back).items()}
@@ -52,7 +52,7 @@ def test_differences_the_other_way_round_are_the_same(old, new):
 
 
 @given(st.lists(rows, max_size=5), st.lists(rows, max_size=5))
-def test_applied_to_the_old_table_the_changes_give_the_new_one(old, new):
+def test_changes_applied_to_the_old_table_give_the_new_one(old, new):
     change = table_changes(made(old), made(new))
 
     found = {name: dict(row) for name, row in rows_by_key(made(old), change.key).items()}
@@ -79,12 +79,12 @@ def test_a_changed_cell_has_both_values_and_their_difference():
 
 
 @pytest.mark.parametrize(("before", "after"), [("a", "b"), (None, 1.0), (True, False)])
-def test_what_is_not_a_number_has_no_difference(before, after):
+def test_a_value_that_is_not_a_number_has_no_difference(before, after):
     assert CellChange("x", before, after).difference is None
 
 
 @pytest.mark.parametrize("value", [math.nan, None, [1.0, math.nan]])
-def test_nan_equals_nan_and_null_null(value):
+def test_nan_equals_nan_and_null_equals_null(value):
     version = pa.table({"name": ["a"], "value": pa.array([value])})
 
     assert table_changes(version, version).rows == ()
@@ -98,7 +98,7 @@ def test_null_and_nan_differ():
     assert [len(row.cells) for row in change.rows] == [1]
 
 
-def test_an_inserted_row_is_new_and_moves_no_other():
+def test_an_inserted_row_is_new_and_other_rows_stay_matched():
     change = table_changes(
         table({"position": 0, "title": "a", "v": 1.0}, {"position": 1, "title": "c", "v": 3.0}),
         table({"position": 0, "title": "a", "v": 1.0}, {"position": 1, "title": "b", "v": 2.0},
@@ -112,13 +112,13 @@ def test_an_inserted_row_is_new_and_moves_no_other():
     assert cells(change) == {("c", "position"): (1, 2)}
 
 
-def test_a_column_of_one_version_is_named_once():
+def test_a_column_in_one_version_only_is_named_once():
     change = table_changes(table({"name": "a", "old": 1}), table({"name": "a", "new": 1}))
 
     assert (change.removed, change.added, change.rows) == (("old",), ("new",), ())
 
 
-def test_another_type_of_equal_values_is_reported():
+def test_a_changed_type_of_equal_values_is_reported():
     change = table_changes(
         pa.table({"name": ["a"], "n": pa.array([1], pa.int32())}),
         pa.table({"name": ["a"], "n": pa.array([1], pa.int64())}),
@@ -127,7 +127,7 @@ def test_another_type_of_equal_values_is_reported():
     assert (change.types, change.rows) == ({"n": ("int32", "int64")}, ())
 
 
-def test_rows_in_another_order_are_reported():
+def test_a_changed_order_of_rows_is_reported():
     one, other = {"name": "a", "v": 1.0}, {"name": "b", "v": 2.0}
 
     change = table_changes(table(one, other), table(other, one))
@@ -135,7 +135,7 @@ def test_rows_in_another_order_are_reported():
     assert (change.is_moved, change.rows) == (True, ())
 
 
-def test_rows_that_are_called_the_same_are_matched_in_their_order():
+def test_rows_with_the_same_key_are_matched_in_order():
     change = table_changes(
         table({"name": "a", "v": 1.0}, {"name": "a", "v": 2.0}),
         table({"name": "a", "v": 1.0}, {"name": "a", "v": 3.0}, {"name": "a", "v": 4.0}),
@@ -170,7 +170,7 @@ def test_the_address_of_a_sample_is_reported_in_full():
     assert key_columns(version, version, []) == ("corpus", "shard", "row")
 
 
-def test_bins_are_called_by_their_bounds():
+def test_bins_are_identified_by_their_bounds():
     version = table(
         {"set": "a", "bin_low": 0.0, "share": 0.5},
         {"set": "a", "bin_low": 0.1, "share": 0.5},
@@ -180,7 +180,7 @@ def test_bins_are_called_by_their_bounds():
     assert key_columns(version, version, []) == ("set", "bin_low")
 
 
-def test_a_bound_that_is_not_a_number_is_the_same_in_both_versions():
+def test_a_nan_bound_matches_in_both_versions():
     version = table({"bin_low": math.nan, "share": 0.5}, {"bin_low": 0.1, "share": 0.5})
 
     assert table_changes(version, version).rows == ()
@@ -195,7 +195,7 @@ def test_sql_without_a_grain_in_brackets_has_no_words(sql):
     assert grain_words(sql) == []
 
 
-def test_equal_tables_are_not_opened(tmp_path):
+def test_equal_tables_are_never_opened(tmp_path):
     a, b = two_runs(tmp_path)
     for run in (a, b):
         run.act("tables/same.json", gives=[{"name": "a"}])

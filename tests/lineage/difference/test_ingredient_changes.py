@@ -17,7 +17,7 @@ PLAIN = Ingredients("step", "code", {}, {}, {})
 STORES = (Store(Path("no store")), Store(Path("no store")))
 
 
-def test_another_step_at_the_same_place_is_a_setting():
+def test_a_different_step_at_the_same_place_is_a_settings_cause():
     (cause,) = own_causes(PLAIN, replace(PLAIN, step="other"), STORES)
 
     assert cause == Cause("settings", "step", "step", "other")
@@ -44,7 +44,7 @@ def test_files_are_matched_by_path_then_labels_then_name():
     ]
 
 
-def test_labels_that_several_files_bear_match_none():
+def test_labels_shared_by_several_files_match_none():
     before = [file("x/1", kind="a"), file("x/2", kind="a")]
     after = [file("y/1", kind="a"), file("y/2", kind="a")]
 
@@ -56,7 +56,7 @@ def test_labels_that_several_files_bear_match_none():
     ]
 
 
-def test_files_of_one_path_are_matched_in_their_order():
+def test_files_with_the_same_path_are_matched_in_order():
     pairs = names(match_files([file("a"), file("a")], [file("a"), file("a"), file("a")]))
 
     assert pairs == [("a", "a"), ("a", "a"), (None, "a")]
@@ -70,7 +70,7 @@ def test_each_file_is_matched_once(old, new):
     assert [other for _, other in pairs if other] == new
 
 
-def test_inputs_with_only_different_labels_are_reported():
+def test_inputs_that_differ_only_in_labels_are_reported():
     before = replace(PLAIN, inputs={"x": [file("a", part="1")[1]]})
     after = replace(PLAIN, inputs={"x": [file("a", part="2")[1]]})
 
@@ -79,7 +79,7 @@ def test_inputs_with_only_different_labels_are_reported():
     assert (cause.kind, cause.name) == ("settings", "labels of input x")
 
 
-def test_inputs_in_another_order_are_reported():
+def test_a_changed_order_of_inputs_is_reported():
     files = [file("a")[1], replace(file("b")[1], digest="other")]
     before, after = (replace(PLAIN, inputs={"x": each}) for each in (files, files[::-1]))
 

@@ -1,9 +1,9 @@
-"""A process that runs real steps at random, as jobs of a workflow would: for test_collection.
+"""A process that runs real steps at random, like jobs of a workflow, for test_collection.
 
     python churn.py FOLDER SEED SECONDS
 
-Prints how many steps it ran, how many of them computed, and `BROKEN ...` for a pointer that did
-not resolve when it had just been placed.
+Prints how many steps it ran, how many of them computed, and `BROKEN ...` for each pointer that did
+not resolve right after it was placed.
 """
 
 import random
@@ -18,7 +18,7 @@ from clipaudit.store.store import Pointer
 
 KEYS = 40  # different actions; fewer contents, so that objects are shared
 CONTENTS = 20
-SLOW = 0.7  # seconds at most, where a step is slowed; below the collections' grace period
+SLOW = 0.7  # seconds at most that a step is slowed; below the collections' grace period
 SCHEMA = pa.schema([pa.field("number", pa.int64(), nullable=False)])
 
 
@@ -27,7 +27,7 @@ class Params(dict):
 
 
 class Job:
-    """What Snakemake hands to a script, for an action `number` placed at pointers `place`."""
+    """The job that Snakemake passes to a script: action `number`, placed at pointers `place`."""
 
     rule = "keep_all"
     threads = 1
@@ -42,7 +42,7 @@ class Job:
 
 
 class SlowStep(Step):
-    """A step that takes its time where a collection could do harm."""
+    """A step that runs slowly at points where a collection could do harm."""
 
     def compute(self, rng):
         self.computed = True
@@ -57,7 +57,7 @@ class SlowStep(Step):
 
 
 def churn(folder, seed, seconds):
-    """Run steps at places of this process, their pointers removed first as Snakemake does."""
+    """Run steps at this process's places, removing their pointers first as Snakemake does."""
     rng, ends = random.Random(seed), time.monotonic() + seconds
     ran, computed, broken = 0, 0, []
     while time.monotonic() < ends:
@@ -65,7 +65,7 @@ def churn(folder, seed, seconds):
         for path in job.output.values():
             Path(path).unlink(missing_ok=True)
         if rng.random() < 0.4:
-            continue  # the pointers stay away: what they named may become garbage
+            continue  # the pointers stay removed: their objects may become garbage
         step = SlowStep(job)
         step.computed, step.slowness = False, rng.choice([0, rng.random() * SLOW / 2])
         step.run(lambda step: step.compute(rng))

@@ -1,4 +1,4 @@
-"""A store and a results folder filled by hand, with what is old and what is young in it."""
+"""A store and a results folder, filled by hand with old and young files."""
 
 import os
 import time
@@ -22,7 +22,7 @@ class World:
         register(self.store, self.results)
 
     def act(self, key, *contents, days=0):
-        """Store an action and what it gave, some days ago."""
+        """Store an action and its outputs, dated some days ago."""
         outputs = {
             str(number): ActionOutput(self.put(content, days=days), ".txt", {})
             for number, content in enumerate(contents)
@@ -50,7 +50,7 @@ class World:
         return collect(self.store, **{"grace": WEEK, "delete": True, **options})
 
     def contents(self):
-        """What is left of the objects."""
+        """Return the contents of the remaining objects."""
         return {path.read_text() for path in self.store.root.glob("objects/??/*")}
 
     def keys(self):

@@ -23,10 +23,10 @@ def world(tmp_path):
     return World(tmp_path)
 
 
-# --- what goes and what stays --------------------------------------------------------------------
+# --- what is removed and what is kept ------------------------------------------------------------
 
 
-def test_what_is_old_and_unnamed_goes_and_all_else_stays(world):
+def test_only_old_and_unnamed_files_are_removed(world):
     kept = world.act(key(1), "named", "other output", days=30)
     world.act(key(2), "unnamed", days=30)
     world.act(key(3), "young", days=6)
@@ -41,7 +41,7 @@ def test_what_is_old_and_unnamed_goes_and_all_else_stays(world):
     assert (done.kept, done.young) == (Amount(2, 17), Amount(1, 5))
 
 
-def test_a_dry_run_says_the_same_and_removes_nothing(world):
+def test_a_dry_run_reports_the_same_and_removes_nothing(world):
     kept = world.act(key(1), "named", days=30)
     world.act(key(2), "unnamed", days=30)
     world.point("here", key(1), kept["0"])
@@ -52,7 +52,7 @@ def test_a_dry_run_says_the_same_and_removes_nothing(world):
     assert said == world.collect()
 
 
-def test_what_a_young_action_gave_stays_though_it_is_old(world):
+def test_old_outputs_of_a_young_action_are_kept(world):
     outputs = world.act(key(1), "old", days=30)
     ActionCache(world.store).find(key(1))
 
@@ -70,7 +70,7 @@ def test_storing_content_again_makes_its_object_young(world):
     assert world.contents() == {"again"}
 
 
-def test_a_pin_keeps_its_objects_and_says_what_it_alone_keeps(world):
+def test_a_pin_keeps_its_objects_and_reports_what_it_alone_keeps(world):
     both, one = world.act(key(1), "both", days=30), world.act(key(2), "pinned", days=30)
     world.point("here", key(1), both["0"])
     gone = world.point("gone", key(2), one["0"])
@@ -92,7 +92,7 @@ def test_a_pointer_without_a_placement_still_keeps_its_object(world):
 
 
 @pytest.mark.parametrize("jump", [-50 * YEAR, 50 * YEAR])
-def test_a_clock_that_jumps_takes_nothing_that_is_named(world, monkeypatch, jump):
+def test_a_clock_jump_removes_nothing_that_is_named(world, monkeypatch, jump):
     named = world.act(key(1), "named", days=30)
     pinned = world.act(key(2), "pinned", days=30)
     gone = world.point("gone", key(2), pinned["0"])
@@ -107,7 +107,7 @@ def test_a_clock_that_jumps_takes_nothing_that_is_named(world, monkeypatch, jump
     assert world.contents() == {"named", "pinned"}
 
 
-def test_a_link_to_a_groups_object_is_as_old_as_the_link(world, tmp_path):
+def test_a_link_to_a_groups_object_is_as_old_as_the_link_itself(world, tmp_path):
     group = Store(tmp_path / "group")
     pointer = group.put_bytes(b"theirs", schema="txt")
     world.age(group.path(pointer.digest), 30)
@@ -125,7 +125,7 @@ def test_a_link_to_a_groups_object_is_as_old_as_the_link(world, tmp_path):
 
 @settings(max_examples=40)
 @given(data=st.data())
-def test_exactly_what_is_named_or_young_is_left(tmp_path_factory, data):
+def test_exactly_what_is_named_or_young_is_kept(tmp_path_factory, data):
     world = World(tmp_path_factory.mktemp("world"))
     contents, needed, young = st.sampled_from("abcdef"), set(), set()
     for number in range(data.draw(st.integers(0, 6))):
@@ -148,10 +148,10 @@ def test_exactly_what_is_named_or_young_is_left(tmp_path_factory, data):
     assert world.contents() == needed | young
 
 
-# --- what stops it -------------------------------------------------------------------------------
+# --- what stops a collection ---------------------------------------------------------------------
 
 
-def test_a_store_that_nobody_is_known_to_use_is_left_alone(tmp_path):
+def test_a_store_without_a_known_results_folder_is_not_collected(tmp_path):
     store = Store(tmp_path)
     store.put_bytes(b"x", schema="x")
 
@@ -159,7 +159,7 @@ def test_a_store_that_nobody_is_known_to_use_is_left_alone(tmp_path):
         collect(store, grace=0)
 
 
-def test_a_folder_that_is_not_there_stops_it_until_it_is_forgotten(world):
+def test_a_missing_results_folder_stops_collection_until_it_is_forgotten(world):
     world.put("named by whom", days=30)
     world.results.rmdir()
 
@@ -172,7 +172,7 @@ def test_a_folder_that_is_not_there_stops_it_until_it_is_forgotten(world):
 
 
 @pytest.mark.parametrize("text", ["", "{", '{"digest": '])
-def test_a_damaged_pointer_stops_it(world, text):
+def test_a_damaged_pointer_stops_collection(world, text):
     (world.results / "here.json").write_text(text)
     world.put("named by it?", days=30)
 
@@ -181,8 +181,8 @@ def test_a_damaged_pointer_stops_it(world, text):
     assert world.contents() == {"named by it?"}
 
 
-def test_a_results_folder_beside_the_store_counts_unregistered(world):
-    """As after `cp -r` of a project: what is registered is the folder that it was copied from."""
+def test_an_unregistered_results_folder_beside_the_store_counts(world):
+    """As after `cp -r` of a project, the registered folder is the one it was copied from."""
     outputs = world.act(key(1), "named", days=30)
     world.point("here", key(1), outputs["0"])
     world.results.rename(world.folder / "copied")
@@ -199,7 +199,7 @@ def test_a_json_file_that_is_not_a_pointer_is_ignored(world):
     assert world.collect().roots == {str(world.results): 0}
 
 
-def test_a_damaged_pin_stops_it(world):
+def test_a_damaged_pin_stops_collection(world):
     (world.store.root / "pins").mkdir()
     (world.store.root / "pins/first.json").write_text("{")
 
@@ -207,7 +207,7 @@ def test_a_damaged_pin_stops_it(world):
         world.collect()
 
 
-def test_only_one_collection_is_at_work(world):
+def test_only_one_collection_runs_at_a_time(world):
     with (world.store.root / "gc.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
 

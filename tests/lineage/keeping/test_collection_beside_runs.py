@@ -23,20 +23,20 @@ def world(tmp_path):
 
 
 def condemn(world, pointer):
-    """Leave an object where a collection that was killed at the worst moment leaves it."""
+    """Put an object where a collection leaves it if it is killed at the worst moment."""
     aside = world.store.root / "condemned/host-1-2/objects" / pointer.digest[:2]
     aside.mkdir(parents=True)
     os.rename(world.store.path(pointer.digest), aside / pointer.digest[2:])
 
 
-def test_a_reader_finds_what_a_killed_collection_had_put_aside(world):
+def test_a_reader_finds_an_object_that_a_killed_collection_moved_aside(world):
     pointer = world.put("needed")
     condemn(world, pointer)
 
     assert world.store.checked_path(pointer).read_text() == "needed"
 
 
-def test_the_next_collection_puts_back_what_a_killed_one_had_put_aside(world):
+def test_the_next_collection_restores_what_a_killed_one_moved_aside(world):
     pointer = world.put("needed", days=30)
     replace_text(world.results / "here.json", pointer.to_json())
     condemn(world, pointer)
@@ -48,8 +48,8 @@ def test_the_next_collection_puts_back_what_a_killed_one_had_put_aside(world):
 
 
 @pytest.mark.timeout(60)
-def test_a_file_that_is_made_young_in_time_is_never_put_aside(world):
-    """Whoever comes first: either the writer finds it gone, or the collection puts it back."""
+def test_a_file_that_becomes_young_in_time_is_never_moved_aside(world):
+    """Whichever comes first: the writer finds the file missing, or the collection restores it."""
     pointer = world.put("wanted")
     path, outcomes = world.store.path(pointer.digest), set()
     condemned = Condemned(world.store, time.time_ns() - DAY * 10**9, now=1)
@@ -71,12 +71,12 @@ def test_a_file_that_is_made_young_in_time_is_never_put_aside(world):
         outcomes.add((aside, bool(made_young)))
         condemned.put_all_back()
 
-    # a touch that the kernel had begun before the rename may end after the last look; the
+    # a touch that the kernel began before the rename may end after the last check; the
     # collection reads what is needed once more before it removes anything
     assert outcomes - {(True, True)} == {(True, False), (False, True)}
 
 
-def test_a_file_that_is_made_young_just_before_it_is_put_aside_is_put_back(world, monkeypatch):
+def test_a_file_that_becomes_young_just_before_it_is_moved_aside_is_restored(world, monkeypatch):
     path = world.store.path(world.put("wanted").digest)
     world.age(path, 30)
     rename = os.rename
@@ -112,7 +112,7 @@ def start_gc(folder, *options):
 
 
 def churn_beside_collections(folder, seconds, *options, count):
-    """Steps at random while collections come and go, two at once, some of them killed."""
+    """Run random steps while collections come and go, two at a time, some of them killed."""
     steps, removed, troubles = start_churn(folder, seconds, count), 0, []
     while any(step.poll() is None for step in steps):
         pair = [start_gc(folder, "--grace", "2s", *options) for _ in range(2)]
@@ -128,7 +128,7 @@ def churn_beside_collections(folder, seconds, *options, count):
 
 @pytest.mark.parametrize("options", [(), pytest.param(("--no-lock",), marks=pytest.mark.slow)])
 @pytest.mark.timeout(120)
-def test_no_pointer_is_ever_broken_by_collections_beside_runs(tmp_path, options):
+def test_collections_beside_runs_never_break_a_pointer(tmp_path, options):
     store = Store(tmp_path / "store")
     (tmp_path / "results_0").mkdir()
     register(store, tmp_path / "results_0")

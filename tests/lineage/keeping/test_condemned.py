@@ -2,7 +2,7 @@ from clipaudit.lineage.keeping.condemned import stored_files
 from clipaudit.store.store import Store
 
 
-def test_what_is_being_written_or_has_another_name_is_not_a_stored_action(tmp_path):
+def test_temporary_and_other_files_are_not_stored_actions(tmp_path):
     folder = tmp_path / "actions" / "ab"
     folder.mkdir(parents=True)
     for name in ("cd.json", ".cd.json", "notes.txt"):

@@ -16,7 +16,7 @@ def world(tmp_path):
 
 
 def unfinished(world, name, *, days):
-    """The scratch of a step that was killed, which had written an object."""
+    """Leave the scratch of a killed step that had written an object."""
     pointer = world.put(f"written by {name}", days=days)
     output = f'{{"pointer": {pointer.to_json()}, "extension": ".x", "labels": {{}}}}'
     folder = world.store.root / "unfinished" / name
@@ -28,7 +28,7 @@ def unfinished(world, name, *, days):
     return lock
 
 
-def test_what_a_killed_step_left_goes_with_the_grace_period(world):
+def test_scratch_of_a_killed_step_is_removed_after_the_grace_period(world):
     unfinished(world, "old", days=8)
     unfinished(world, "young", days=6)
 
@@ -39,7 +39,7 @@ def test_what_a_killed_step_left_goes_with_the_grace_period(world):
     assert world.contents() == {"written by young"}
 
 
-def test_a_step_at_work_keeps_its_scratch_and_all_younger_than_its_lock(world):
+def test_a_running_step_keeps_its_scratch_and_all_objects_younger_than_its_lock(world):
     with unfinished(world, "old", days=20).open("r") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         world.put("put by it", days=19)
@@ -52,7 +52,7 @@ def test_a_step_at_work_keeps_its_scratch_and_all_younger_than_its_lock(world):
     assert (world.store.root / "unfinished/old").is_dir()
 
 
-def test_temporary_files_of_killed_writers_go(world):
+def test_temporary_files_of_killed_writers_are_removed(world):
     for name, days in {"tmpold": 8, "tmpyoung": 1}.items():
         path = world.store.root / "unfinished" / name
         path.parent.mkdir(exist_ok=True)
@@ -85,7 +85,7 @@ def held_by(world):
 
 
 @pytest.mark.parametrize("delete", [False, True])
-def test_notes_of_pieces_go_with_the_actions_that_hold_them(world, delete):
+def test_piece_notes_are_removed_with_the_actions_that_hold_them(world, delete):
     for number in (1, 2, 3):
         output = world.act(key(number), f"tables {number}", days=6 if number == 2 else 8)["0"]
         Pieces(world.store).record([key(9)], key(number))
@@ -98,8 +98,8 @@ def test_notes_of_pieces_go_with_the_actions_that_hold_them(world, delete):
     assert held_by(world) == {key(1), key(2)} | (set() if delete else {key(3)})
 
 
-def test_actions_that_pieces_come_from_stay_like_own_outputs(world):
-    """Its pointers are gone: Snakemake removed them before the job."""
+def test_actions_that_provide_pieces_are_kept_like_own_outputs(world):
+    """The pointers are missing because Snakemake removed them before the job."""
     world.act(key(1), "tables", days=8)
     Pieces(world.store).record([key(9)], key(1))
 
@@ -110,7 +110,7 @@ def test_actions_that_pieces_come_from_stay_like_own_outputs(world):
     assert held_by(world) == {key(1)}
 
 
-def test_lineage_and_what_was_read_in_pictures_stay(world):
+def test_lineage_and_text_found_in_images_are_kept(world):
     for name in ("lineage/ab/cd/1.json", "spotted/x/y.parquet"):
         replace_text(world.store.root / name, "kept")
         world.age(world.store.root / name, 400)

@@ -20,7 +20,7 @@ def mended(run):
     }
 
 
-def test_a_damaged_object_is_put_aside_and_its_pointer_removed(run):
+def test_a_damaged_object_is_quarantined_and_its_pointer_removed(run):
     digest = run.object("one").parent.name + run.object("one").name
     run.alter("one", "xxx")
 
@@ -37,22 +37,22 @@ def test_the_pointer_of_a_missing_object_is_removed(run):
     assert list(mended(run)) == ["one.json"]
 
 
-def test_a_link_is_made_again_and_nothing_is_to_be_run(run):
+def test_a_link_is_restored_and_no_job_needs_to_run(run):
     link_object(run.pointers["one"].with_suffix(".txt"), run.object("two"))
 
     assert mended(run) == {}
     assert run.verify().faults == []
 
 
-def test_the_digest_of_an_unreadable_pointer_is_the_one_that_its_action_gave(run):
+def test_an_unreadable_pointer_has_the_digest_that_its_action_recorded(run):
     digest = run.object("one").parent.name + run.object("one").name
     run.pointers["one"].write_text("")
 
     assert mended(run) == {"one.json": digest}
 
 
-def test_an_epoch_is_made_again_by_the_model_that_it_is_of(run):
-    """Snakemake knows of the model only."""
+def test_a_lost_epoch_is_computed_again_by_its_models_job(run):
+    """Snakemake knows only the model."""
     epoch = run.act("a", "one.epochs/0000", output="epochs/0000")
     place(run.results, run.pointers["one"], Placement("a" * 64, "table", {}))
     os.remove(os.path.realpath(epoch.with_suffix(".txt")))
@@ -61,7 +61,7 @@ def test_an_epoch_is_made_again_by_the_model_that_it_is_of(run):
     assert not epoch.exists()
 
 
-def test_an_epoch_whose_model_is_gone_stays_a_fault(run):
+def test_an_epoch_whose_model_is_missing_stays_a_fault(run):
     epoch = run.act("d", "gone.epochs/0000", output="epochs/0000")
     os.remove(os.path.realpath(epoch.with_suffix(".txt")))
 
@@ -69,7 +69,7 @@ def test_an_epoch_whose_model_is_gone_stays_a_fault(run):
     assert [fault.pointer for fault in run.verify().broken] == [epoch]
 
 
-def test_an_object_that_nothing_names_is_only_put_aside(run):
+def test_a_damaged_object_that_nothing_names_is_only_moved_aside(run):
     run.alter("one", "xxx")
     run.pointers["one"].unlink()
 
@@ -87,4 +87,4 @@ def test_returned_pointers_are_distinguished_from_different_and_missing_ones(run
     told = outcomes({one: digest, two: digest, three: digest})
 
     assert [outcome.word for outcome in told] == ["same", "other", "gone"]
-    assert Outcome(one, None, digest).word == "same"  # nothing tells what it was
+    assert Outcome(one, None, digest).word == "same"  # the previous content is unknown

@@ -18,7 +18,7 @@ RAN = Execution("2026-01-01T00:00:00", 1.0, "host", 100, 1, {}, {})
 
 
 class Run:
-    """A results folder of three tables, made of one shard, as steps leave it."""
+    """A results folder of three tables, made from one shard, as steps write it."""
 
     def __init__(self, folder):
         self.results, self.store, self.shard = (
@@ -60,11 +60,11 @@ def run(tmp_path):
 
 
 def found(report):
-    """The kind and the place's name of every fault."""
+    """Return the kind of every fault and the name of its place."""
     return [(fault.kind, Path(fault.place).name) for fault in report.faults]
 
 
-def test_a_run_as_it_was_written_has_no_fault(run):
+def test_an_unchanged_run_has_no_fault(run):
     report = run.verify()
 
     assert (report.pointers, report.objects, report.bytes) == (3, 3, len("onetwothree"))
@@ -74,7 +74,7 @@ def test_a_run_as_it_was_written_has_no_fault(run):
 @pytest.mark.parametrize(
     ("content", "kind"), [("eno", "corrupt"), ("on", "wrong size"), ("", "wrong size")]
 )
-def test_an_altered_object_is_distinguished_from_a_cut_one(run, content, kind):
+def test_an_altered_object_is_distinguished_from_a_truncated_one(run, content, kind):
     run.alter("one", content)
 
     (fault,) = run.verify().faults
@@ -102,7 +102,7 @@ def test_every_pointer_to_a_damaged_object_is_reported(run):
 
 
 @pytest.mark.parametrize("text", ["", '{"digest": 1}', "[]"])
-def test_a_pointer_that_cannot_be_read_is_reported(run, text):
+def test_an_unreadable_pointer_is_reported(run, text):
     run.pointers["one"].write_text(text)
 
     assert found(run.verify()) == [("pointer", "one.json")]
@@ -114,7 +114,7 @@ def test_another_json_file_is_not_a_pointer(run):
     assert run.verify().faults == []
 
 
-def test_a_link_that_leads_elsewhere_or_is_gone_is_reported(run):
+def test_a_wrong_or_missing_link_is_reported(run):
     link_object(run.pointers["one"].with_suffix(".txt"), run.object("two"))
     run.pointers["two"].with_suffix(".txt").unlink()
 
@@ -124,7 +124,7 @@ def test_a_link_that_leads_elsewhere_or_is_gone_is_reported(run):
     assert "leads to " in report.faults[0].what
 
 
-def test_what_no_record_explains_is_unverifiable_but_not_broken(run):
+def test_an_output_without_a_record_is_unverifiable_but_not_broken(run):
     (run.results / ".actions/stage/one.json").unlink()
     shutil.rmtree(run.store.root / "lineage/bb")
 
@@ -135,7 +135,7 @@ def test_what_no_record_explains_is_unverifiable_but_not_broken(run):
 
 
 @pytest.mark.parametrize("now", [None, "other"])
-def test_a_shard_that_changed_makes_what_came_of_it_unverifiable(run, now):
+def test_a_changed_shard_makes_its_outputs_unverifiable(run, now):
     run.shard.unlink()
     if now:
         run.shard.write_text(now)
@@ -146,7 +146,9 @@ def test_a_shard_that_changed_makes_what_came_of_it_unverifiable(run, now):
     assert "one.json and 2 more came from it as " in fault.what
 
 
-def test_a_relative_shard_is_found_from_beside_the_results(run, tmp_path, monkeypatch):
+def test_a_relative_shard_path_is_resolved_from_the_folder_of_the_results(
+    run, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     run.shard = Path("0.tar")
     run.act("d", "four")
@@ -155,7 +157,7 @@ def test_a_relative_shard_is_found_from_beside_the_results(run, tmp_path, monkey
     assert run.verify().faults == []
 
 
-def test_what_only_a_pin_names_is_verified_too(run):
+def test_an_object_that_only_a_pin_names_is_verified_too(run):
     pin(run.store, "first", snapshot(run.results))
     run.alter("one", "xxx")
     run.pointers["one"].unlink()
@@ -166,7 +168,7 @@ def test_what_only_a_pin_names_is_verified_too(run):
     assert "remove the pin" in fault.remedy
 
 
-def test_what_nothing_names_is_verified_on_request(run):
+def test_an_object_that_nothing_names_is_verified_on_request(run):
     run.alter("one", "xxx")
     run.pointers["one"].unlink()
 
@@ -183,7 +185,7 @@ def test_progress_ends_at_the_total(run):
     assert [done for done, _ in told] == sorted(done for done, _ in told)
 
 
-def test_a_shard_that_moved_to_a_server_is_remote_and_not_missing(run):
+def test_a_shard_moved_to_a_server_is_remote_and_not_missing(run):
     digest = FileDigests(run.store.root / "files").digest(run.shard)
     write_stub(run.store.root / "files", Stub("s3://bucket/0.tar", 5, digest))
     run.shard.unlink()

@@ -38,7 +38,7 @@ def write(
     )
 
 
-def test_a_job_costs_what_it_took_last(store):
+def test_a_job_costs_what_its_last_run_took(store):
     write(store, "a", seconds=1.0)
     write(store, "b", started="2026-01-02T00:00:00.000+00:00")
 
@@ -56,7 +56,7 @@ def test_a_new_job_costs_the_median_of_its_step(store):
     assert (cost.cpu_hours, cost.typical) == (2.0, 1)
 
 
-def test_gpus_count_where_the_step_ran_on_one(store):
+def test_gpu_hours_count_if_the_step_ran_on_a_gpu(store):
     write(store, "a", device="cuda")
     write(store, "b", device="cpu avx2", step="embed")
     history = History(store, ["train", "embed"])
@@ -65,7 +65,7 @@ def test_gpus_count_where_the_step_ran_on_one(store):
     assert history.cost("embed", {"manifest": "all"}, gpus=0).gpu_hours == 0.0
 
 
-def test_a_step_that_was_never_recorded_is_unknown(store):
+def test_a_step_without_a_record_has_an_unknown_cost(store):
     write(store, "a")
 
     cost = History(store, ["gap"]).cost("gap", {}, gpus=0)
@@ -79,7 +79,7 @@ def test_costs_add_up():
     assert one + Cost(2, 1.0, 0.0, 5, 1) == Cost(3, 1.5, 0.25, 15, 1)
 
 
-def test_actions_are_known_by_step_and_code(store):
+def test_actions_are_found_by_step_and_code(store):
     write(store, "b")
     write(store, "a")
     write(store, "c", code="other")
@@ -90,7 +90,7 @@ def test_actions_are_known_by_step_and_code(store):
     assert history.actions([]) == []
 
 
-def test_of_no_step_no_record_is_read(tmp_path):
+def test_no_records_are_read_if_no_step_is_given(tmp_path):
     history = History(Store(tmp_path / "gone"), [])
 
     assert history.last("train", {}) is None

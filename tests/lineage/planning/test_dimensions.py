@@ -18,16 +18,16 @@ def settings(**model):
         (None, UNKNOWN),
     ],
 )
-def test_the_architecture_says_the_dimension(architecture, expected):
+def test_the_architecture_gives_the_dimension(architecture, expected):
     assert dimension_of(settings(architecture=architecture)) == expected
 
 
-def test_a_folder_with_a_config_says_the_dimension(tmp_path):
+def test_a_folder_with_a_config_gives_the_dimension(tmp_path):
     config = {"model_cfg": {"embed_dim": 32}}
     (tmp_path / "open_clip_config.json").write_text(json.dumps(config))
 
     assert dimension_of(settings(encoder={"directory": str(tmp_path)})) == 32
 
 
-def test_a_step_without_a_model_has_none():
+def test_a_step_without_a_model_has_no_dimension():
     assert dimension_of({"shards": [1]}) == UNKNOWN

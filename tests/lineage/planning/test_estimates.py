@@ -1,4 +1,4 @@
-"""Four jobs that were never run, and what records of others like them say of these.
+"""Four jobs that never ran, and what records of similar jobs say about them.
 
 10 shards --index--> samples --embed--> embeddings --nearest, with 3 embeddings of tests--> ...
 """
@@ -40,7 +40,7 @@ NEAREST = job(
     "nearest",
     {
         "train": ["results/embed/embeddings.json"],
-        "tests": ["results/index/shards.json"],  # ten rows, for what they are worth
+        "tests": ["results/index/shards.json"],  # ten rows, whatever their content
     },
     "similarities",
     "neighbors",
@@ -59,7 +59,7 @@ def seen(rule, work, seconds, model="", **given):
 INDEXED = {"samples": (100.0, 50.0, 500.0), "drops": (100.0, 50.0, 0.0), "shards": (2.0, 2.0, 4.0)}
 EMBEDDED = {"embeddings": (50.0, 50.0, 1000.0)}
 COMPARED = {"similarities": (50.0, 50.0, 100.0), "neighbors": (8.0, 8.0, 16.0)}
-OBSERVED = [  # one of each: 100 samples of 2 shards, of which 50 stayed; 8 tests
+OBSERVED = [  # one of each: 100 samples from 2 shards, of which 50 were kept; 8 tests
     seen("index", 100.0, 3600.0, **INDEXED),
     seen("embed", 50.0, 7200.0, "ViT-B-32", **EMBEDDED),
     seen("nearest", 400.0 * 512, 3600.0, **COMPARED),
@@ -79,12 +79,12 @@ def hours(found):
 def test_samples_are_followed_from_shard_to_similarity():
     found = of(INDEX, EMBED, NEAREST)
 
-    # 200 samples indexed, of which 100 stay; 100 x 10 pairs
+    # 200 samples are indexed and 100 are kept; 100 x 10 pairs
     assert hours(found) == pytest.approx({"index": 2.0, "embed": 4.0, "nearest": 2.5})
     assert [stage.work for stage in found.stages] == [200, 100, 1000 * 512]
 
 
-def test_a_stated_rate_counts_the_samples_that_the_settings_put_into_the_sets():
+def test_a_stated_rate_counts_the_samples_that_settings_choose_for_the_sets():
     def made(rule, script, inputs, output, **params):
         job_ = job(rule, inputs, output, **params)
         return replace(job_, script=script, wildcards={"corpus": "large", "set": rule})
@@ -102,10 +102,10 @@ def test_a_stated_rate_counts_the_samples_that_the_settings_put_into_the_sets():
 
     assert work[90].work == 40 * 5
     assert work[90].gpu_hours == pytest.approx(40 * 5 / 0.5 / 3600)
-    assert work[0.5].work == 100 * 5  # a share of what is not known: all that the manifest lists
+    assert work[0.5].work == 100 * 5  # an unknown share: all samples of the manifest
 
 
-def test_the_most_memory_that_a_job_asks_for_is_said():
+def test_the_largest_memory_request_of_a_job_is_reported():
     large = replace(EMBED, resources={"gpu": 0, "mem_mb": 16_000})
 
     found = of(INDEX, large)
@@ -122,7 +122,7 @@ def test_bytes_are_those_of_the_outputs():
     assert found.total("bytes") == pytest.approx(3240.0)
 
 
-def test_a_rate_of_a_cpu_gives_no_hours_of_a_gpu():
+def test_a_cpu_rate_gives_no_gpu_hours():
     found = of(INDEX, ON_GPU)
 
     assert found.total("gpu_hours") == 0
@@ -133,16 +133,16 @@ def test_a_rate_of_a_cpu_gives_no_hours_of_a_gpu():
     assert found.total("unsized") == 0  # bytes are the same on any device
 
 
-def test_a_stated_rate_gives_hours_of_gpus_and_of_the_cores_beside_them():
+def test_a_stated_rate_gives_gpu_hours_and_the_cpu_hours_beside_them():
     found = of(INDEX, ON_GPU, stated={"embed": [GPU]})
 
-    # 100 samples at one in two seconds, by two GPUs, with two cores
+    # 100 samples at one per two seconds, on two GPUs with two cores
     assert found.total("gpu_hours") == pytest.approx(200 / 3600)
     assert found.stages[1].cpu_hours == pytest.approx(200 / 3600)
     assert found.stages[1].bytes == 600
 
 
-def test_what_was_never_recorded_is_unknown_and_its_rows_go_on():
+def test_a_step_without_a_record_is_unknown_and_its_rows_still_propagate():
     found = of(INDEX, EMBED, NEAREST, observed=[each for each in OBSERVED if each.rule != "embed"])
 
     assert found.stages[1].unknown.keys() == {
@@ -152,18 +152,18 @@ def test_what_was_never_recorded_is_unknown_and_its_rows_go_on():
     assert found.stages[2].work == 1000 * 512
 
 
-def test_jobs_larger_than_all_that_were_recorded_say_by_how_much():
+def test_jobs_larger_than_all_recorded_ones_report_by_how_much():
     assert of(INDEX, shard=500).stages[0].beyond == 50
 
 
-def test_what_is_not_a_step_is_counted_apart():
+def test_rules_that_are_not_steps_are_counted_separately():
     found = of(INDEX, CATALOG)
 
     assert dict(found.no_steps) == {"catalog": 1}
     assert [stage.rule for stage in found.stages] == ["index"]
 
 
-def test_embeddings_of_unknown_dimension_are_neither_timed_nor_sized():
+def test_embeddings_of_unknown_dimension_have_no_time_or_size():
     taken = job("take_embeddings", EMBED.inputs, "embeddings")
 
     (_, stage) = of(INDEX, taken).stages

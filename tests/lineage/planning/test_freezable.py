@@ -1,4 +1,4 @@
-"""What a plan says of an encoder that is trained here: twelve jobs read what it embeds."""
+"""What a plan says about an encoder that is trained here: twelve jobs read its embeddings."""
 
 from types import SimpleNamespace
 
@@ -17,7 +17,7 @@ def job(rule, inputs, output):
 
 @pytest.fixture
 def told(tmp_path):
-    """Return what is told of a plan with so many jobs that depend on the encoder, and others."""
+    """Return a function: the messages for a plan with some jobs that depend on the encoder."""
     results = tmp_path / "results"
     model = str(results / "models/base/large.json")
     encoders = {
@@ -40,9 +40,7 @@ def told(tmp_path):
     return told
 
 
-def test_jobs_at_any_distance_are_counted_and_the_settings_that_freeze_it_are_reported(
-    told, tmp_path
-):
+def test_jobs_at_any_distance_are_counted_and_the_settings_to_freeze_it_are_given(told, tmp_path):
     (sentence,) = told(12)
 
     first = "12 of these 13 jobs depend on the encoder own, which is trained here"

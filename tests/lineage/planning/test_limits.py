@@ -37,7 +37,7 @@ def estimated(job, size, rate=FREE):
         ("gpu_hours", 23.0, 22.999999999),
     ],
 )
-def test_a_limit_may_be_reached_and_not_passed(limit, reached, passed):
+def test_a_limit_may_be_reached_but_not_exceeded(limit, reached, passed):
     assert refuse_excess(NEEDED, {**NONE, limit: reached}, ROOM) is None
 
     with pytest.raises(StepError, match=limit):
@@ -65,12 +65,12 @@ def test_a_limit_may_be_reached_and_not_passed(limit, reached, passed):
         ),
     ],
 )
-def test_what_is_too_much_is_reported_by_stage(limits, said):
+def test_an_excess_is_reported_by_stage(limits, said):
     with pytest.raises(StepError, match=said):
         refuse_excess(NEEDED, {**NONE, **limits}, ROOM)
 
 
-def test_a_job_that_never_ran_takes_what_is_estimated_of_it():
+def test_a_job_that_never_ran_counts_its_estimate():
     known, typical, new = (
         Cost(jobs=1, bytes=1, **counted) for counted in ({}, {"typical": 1}, {"unknown": 1})
     )
@@ -81,7 +81,7 @@ def test_a_job_that_never_ran_takes_what_is_estimated_of_it():
     assert needed == {"embed": Cost(jobs=4, bytes=1 + 50 + 50 + 1, unknown=1)}
 
 
-def test_what_is_estimated_in_part_is_said_to_be_unknown():
+def test_a_partial_estimate_is_reported_as_unknown():
     (each,) = [coming("a", Cost(jobs=1, unknown=1))]
 
     needed = needs([each], [estimated(each.planned.job, 50.0, rate=None)])
@@ -89,7 +89,7 @@ def test_what_is_estimated_in_part_is_said_to_be_unknown():
     assert needed == {"embed": Cost(jobs=1, bytes=50, unknown=1)}
 
 
-def test_nothing_is_estimated_of_shards_of_unknown_size(tmp_path, caplog):
+def test_shards_of_unknown_size_give_no_estimate(tmp_path, caplog):
     params = {"shards": ["a.tar"]}
     outputs = {name: [str(tmp_path / f"{name}.json")] for name in ("samples", "drops")}
     index = Job("index", "index", {"corpus": "large"}, params, {"tars": []}, outputs, 1, {}, "new")
@@ -98,7 +98,7 @@ def test_nothing_is_estimated_of_shards_of_unknown_size(tmp_path, caplog):
     assert "the number of samples in some corpus's shards is unknown" in caplog.text
 
 
-def test_the_room_of_a_store_is_what_its_objects_hold(tmp_path):
+def test_a_store_holds_the_bytes_of_its_objects(tmp_path):
     Store(tmp_path / "store").put_bytes(b"12345", schema="x")
 
     assert room_of(tmp_path / "store").held == 5

@@ -9,7 +9,7 @@ GIVEN = {"samples": ActionOutput(Pointer("d" * 64, 40, 100, "samples"), ".parque
 
 
 @pytest.mark.parametrize("share", [1.0, 0.25, 0.0])
-def test_an_execution_counts_for_the_share_of_the_work_that_it_did(tmp_path, share):
+def test_an_execution_counts_for_its_share_of_the_work(tmp_path, share):
     store = Store(tmp_path)
     ActionCache(store).record("a" * 64, GIVEN)
     read = {"samples": [ActionInput("d" * 64, "results/samples.json", action="a" * 64)]}

@@ -1,4 +1,4 @@
-"""Three jobs over a user's file, a real store, and what is planned for them.
+"""Three jobs over a user's file, a real store, and the plan for them.
 
 user.tar --index--> results/samples.json --prune--> results/kept.json
 """
@@ -20,7 +20,7 @@ RAN = Execution("2026-01-01T00:00:00.000+00:00", 3600.0, "here", 1, 1, {}, {})
 
 
 class Project:
-    """A folder with a user's file, a store, and results to be."""
+    """A folder with a user's file, a store, and results that do not exist yet."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -50,7 +50,7 @@ class Project:
         return [each.planned.fate for each in self.plan(*jobs)]
 
     def run(self, *jobs):
-        """Compute and put in place, as their steps would, what is not in the store."""
+        """Compute what is not in the store and put it in place, as the steps would."""
         for job in jobs:
             (found,) = self.plan(job)
             pointer = self.store.put_bytes(f"what {job.rule} gives".encode(), schema="x")
@@ -84,7 +84,7 @@ def asked(job, **settings):
 
 
 def left(job):
-    """A job that Snakemake does not start."""
+    """Return a job that Snakemake does not start."""
     return replace(job, cause="")
 
 
@@ -92,22 +92,22 @@ def reasons(outlook):
     return [str(reason) for reason in outlook.reasons]
 
 
-def test_what_was_never_computed_is_certain(project):
+def test_a_job_that_was_never_computed_is_certain(project):
     first, second = project.plan(project.index, project.prune)
 
     assert (first.planned.fate, second.planned.fate) == ("certain", "certain")
     assert reasons(first) == ["never computed before"]
 
 
-def test_what_is_not_started_and_did_not_change_is_up_to_date(finished):
+def test_an_unchanged_job_that_is_not_started_is_up_to_date(finished):
     assert finished.fates(left(finished.index), left(finished.prune)) == ["current", "current"]
 
 
-def test_what_is_started_and_did_not_change_is_up_to_date(finished):
+def test_an_unchanged_job_that_is_started_is_up_to_date(finished):
     assert finished.fates(finished.index, finished.prune) == ["current", "current"]
 
 
-def test_removed_pointers_come_from_the_store(finished):
+def test_removed_pointers_are_restored_from_the_store(finished):
     for name in ("samples.json", "kept.json"):
         (finished.results / name).unlink()
 
@@ -117,7 +117,7 @@ def test_removed_pointers_come_from_the_store(finished):
     assert reasons(first) == ["its output is missing"]
 
 
-def test_a_changed_setting_is_certain_and_what_reads_its_output_possible(finished):
+def test_a_job_with_a_changed_setting_is_certain_and_its_reader_is_possible(finished):
     first, second = finished.plan(asked(finished.index, seed=1), finished.prune)
 
     assert (first.planned.fate, second.planned.fate) == ("certain", "possible")
@@ -128,14 +128,14 @@ def test_a_changed_setting_is_certain_and_what_reads_its_output_possible(finishe
     assert second.planned.as_before
 
 
-def test_what_no_stored_action_agrees_with_is_certain_whatever_it_reads(finished):
+def test_a_job_that_no_stored_action_matches_is_certain_whatever_it_reads(finished):
     jobs = asked(finished.index, seed=1), asked(finished.prune, seed=1)
 
     assert finished.fates(*jobs) == ["certain", "certain"]
 
 
-def test_an_action_of_an_earlier_run_may_cut_a_job_off(finished):
-    """The setting of the last run is another than now, that of the run before is the same."""
+def test_an_action_of_an_earlier_run_can_make_a_job_unnecessary(finished):
+    """The setting differs from the last run but equals the run before."""
     finished.run(asked(finished.prune, seed=2))
 
     fates = finished.fates(asked(finished.index, seed=1), finished.prune)
@@ -143,15 +143,15 @@ def test_an_action_of_an_earlier_run_may_cut_a_job_off(finished):
     assert fates == ["certain", "possible"]
 
 
-def test_a_setting_switched_back_is_stored(finished):
+def test_a_setting_that_is_switched_back_is_stored(finished):
     finished.run(asked(finished.index, seed=1))
 
-    assert finished.fates(finished.index) == ["current"]  # the same content lies there
+    assert finished.fates(finished.index) == ["current"]  # the same content is there
     (finished.results / "samples.json").unlink()
     assert finished.fates(finished.index) == ["stored"]
 
 
-def test_equal_work_is_done_once(project):
+def test_equal_work_is_computed_once(project):
     other = replace(project.index, outputs={"table": [str(project.results / "other.json")]})
 
     first, second = project.plan(project.index, other)
@@ -183,7 +183,7 @@ def test_a_change_that_is_not_started_is_unseen(finished):
     assert reasons(found) == ["seed added: 1"]
 
 
-def test_a_missing_object_is_computed_again_where_its_job_is_started(finished):
+def test_a_missing_object_is_computed_again_if_its_job_is_started(finished):
     finished.object_of(finished.index).unlink()
 
     first, second = finished.plan(finished.index, finished.prune)
@@ -192,7 +192,7 @@ def test_a_missing_object_is_computed_again_where_its_job_is_started(finished):
     assert reasons(first)[0] == "the object is missing"
 
 
-def test_a_missing_object_is_unseen_where_its_job_is_not_started(finished):
+def test_a_missing_object_is_unseen_if_its_job_is_not_started(finished):
     finished.object_of(finished.index).unlink()
 
     (found,) = finished.plan(left(finished.index))
@@ -210,7 +210,7 @@ def test_a_changed_user_file_is_named(finished):
     assert reasons(first)[0].startswith(f"input tars changed: {finished.folder}/user.tar, ")
 
 
-def test_what_is_not_a_step_runs_if_it_is_started(finished):
+def test_a_rule_that_is_not_a_step_runs_if_it_is_started(finished):
     draw = finished.job("draw", {}, "user.tar")
 
     first, second = finished.plan(draw, finished.index)
@@ -220,13 +220,13 @@ def test_what_is_not_a_step_runs_if_it_is_started(finished):
     assert finished.fates(left(draw), left(finished.index)) == ["current", "current"]
 
 
-def test_an_absent_pointer_that_nothing_asks_for_is_let_be(finished):
+def test_an_absent_pointer_that_nothing_requests_is_ignored(finished):
     (finished.results / "samples.json").unlink()
 
     assert finished.fates(left(finished.index), left(finished.prune)) == ["current", "current"]
 
 
-def test_costs_are_those_of_the_last_time(finished):
+def test_costs_are_those_of_the_last_run(finished):
     first, second = finished.plan(asked(finished.index, seed=1), left(finished.prune))
 
     assert first.cost == Cost(jobs=1, cpu_hours=1.0, bytes=len("what index gives"))

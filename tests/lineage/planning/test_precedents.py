@@ -17,11 +17,11 @@ def agree(partial=RECORDED, parts=(FIRST, None), labels=PART_1, recorded=(RECORD
     return Precedents(recorded).agree(partial, {"parts": list(parts)}, labels)
 
 
-def test_an_action_agrees_that_read_what_is_known():
+def test_an_action_that_read_the_known_inputs_agrees():
     assert agree()
 
 
-def test_nothing_agrees_where_nothing_is_recorded():
+def test_nothing_agrees_without_a_recorded_action():
     assert not agree(recorded=())
 
 
@@ -34,19 +34,19 @@ def test_no_action_of_another_kind_agrees(other):
     assert not agree(partial=replace(RECORDED, **other))
 
 
-def test_no_action_agrees_that_read_other_content():
+def test_no_action_that_read_different_content_agrees():
     assert not agree(parts=(replace(FIRST, digest="z"), None))
 
 
-def test_no_action_agrees_that_read_more_or_fewer_files():
+def test_no_action_that_read_more_or_fewer_files_agrees():
     assert not agree(parts=(FIRST, None, None))
 
 
-def test_no_action_agrees_whose_file_has_another_label():
+def test_no_action_whose_file_has_a_different_label_agrees():
     assert not agree(labels={("parts", 1): {"part": "2"}})
 
 
-def test_labels_do_not_count_where_a_step_does_not_read_them():
+def test_labels_do_not_matter_to_a_step_that_does_not_read_them():
     recorded = replace(RECORDED, reads_labels=False)
     renamed = replace(FIRST, labels={})
 

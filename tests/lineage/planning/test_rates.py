@@ -19,7 +19,7 @@ def observed(work=10.0, seconds=5.0, device="cpu", model="", rows=10.0, size=100
 
 
 @given(POINTS)
-def test_what_a_line_takes_together_is_what_was_taken(points):
+def test_a_fitted_line_gives_the_observed_total(points):
     line = line_through(points)
 
     expected = sum(taken for _, taken in points)
@@ -27,20 +27,20 @@ def test_what_a_line_takes_together_is_what_was_taken(points):
 
 
 @given(POINTS)
-def test_no_line_falls_or_starts_below_zero(points):
+def test_no_line_decreases_or_starts_below_zero(points):
     line = line_through(points)
 
     assert line.start >= 0
     assert line.slope >= 0
 
 
-def test_a_start_is_distinguished_from_a_slope():
+def test_a_fixed_cost_is_distinguished_from_a_slope():
     line = line_through([(10.0, 7.0), (20.0, 12.0), (40.0, 22.0)])
 
     assert (line.start, line.slope) == pytest.approx((2.0, 0.5))
 
 
-def test_equal_jobs_tell_no_start():
+def test_equal_jobs_reveal_no_fixed_cost():
     assert line_through([(10.0, 4.0), (10.0, 6.0)]) == Line(0.0, 0.5)
 
 
@@ -52,7 +52,7 @@ def test_a_cpu_rate_says_nothing_about_a_gpu():
     assert rates.measured_on("embed", "") == ["cpu"]
 
 
-def test_one_model_says_nothing_about_the_time_and_weight_of_another():
+def test_one_model_says_nothing_about_the_time_and_size_of_another():
     rates = Rates([observed(model="ViT-B-32")])
 
     assert rates.time("embed", "ViT-L-14", "cpu") is None
@@ -66,7 +66,7 @@ def test_rows_and_the_bytes_of_tables_are_the_same_for_all_models_and_devices():
     assert rates.bytes("embed", None, "table").at(20) == 200
 
 
-def test_what_a_user_states_goes_first(tmp_path):
+def test_a_rate_stated_by_the_user_comes_first(tmp_path):
     path = tmp_path / "rates.yaml"
     path.write_text("embed: {device: cpu, per_second: 4, bytes_each: 7}\n")
 
@@ -76,7 +76,7 @@ def test_what_a_user_states_goes_first(tmp_path):
     assert rates.stated_bytes("embed", "any") == 7
 
 
-def test_a_stated_rate_of_one_model_is_of_no_other(tmp_path):
+def test_a_stated_rate_of_one_model_applies_to_no_other(tmp_path):
     path = tmp_path / "rates.yaml"
     path.write_text("embed:\n  - {model: ViT-B-32, device: cuda, per_second: 4}\n")
     rates = Rates([], read_stated(path))

@@ -49,7 +49,7 @@ def test_a_setting_of_a_list_is_named_by_its_place():
     assert told(now, before) == ["tasks[1].k 2 -> 3"]
 
 
-def test_control_characters_of_a_setting_are_spelt_out():
+def test_control_characters_in_a_setting_are_escaped():
     now = replace(PLAIN, settings={"recipe": {"epochs": 10, "seed": "\x1b[31m\n"}})
 
     assert told(now) == [r"recipe.seed 0 -> \x1b[31m\n"]
@@ -96,19 +96,19 @@ def test_added_and_removed_inputs_are_named():
     assert told(PLAIN, now) == ["input base removed: results/other.json"]
 
 
-def test_an_input_that_is_called_otherwise_is_named():
+def test_an_input_with_different_labels_is_named():
     now = base(ActionInput("a" * 64, "results/base/00000.json", {"part": "00001"}))
 
     assert told(now) == ["input base has different labels: results/base/00000.json"]
 
 
-def test_another_results_folder_with_the_same_content_is_not_a_reason():
+def test_a_different_results_folder_with_the_same_content_is_not_a_reason():
     now = base(ActionInput("a" * 64, "elsewhere/base/00000.json", {"part": "00000"}))
 
     assert told(now) == []
 
 
-def test_an_input_made_again_is_neither_removed_nor_changed():
+def test_an_input_that_is_computed_again_is_neither_removed_nor_changed():
     unknown = {"base": {"results/base/00000.json": "keep_all"}}
 
     assert told(base(), unknown=unknown) == [
@@ -117,7 +117,7 @@ def test_an_input_made_again_is_neither_removed_nor_changed():
 
 
 @given(st.dictionaries(st.text(), st.none() | st.integers() | st.text() | st.booleans()))
-def test_every_other_setting_gives_a_reason(settings):
+def test_every_changed_setting_gives_a_reason(settings):
     before, now = replace(PLAIN, settings={"s": {}}), replace(PLAIN, settings={"s": settings})
 
     assert len(told(now, before)) == len(settings)

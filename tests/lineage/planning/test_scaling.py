@@ -10,13 +10,13 @@ def work(script, rows, settings=None, sharers=1):
     return law_of(script).work(Reading(rows, {}, settings or {}, sharers, dimension=2))
 
 
-def test_every_law_is_of_a_script_that_is_a_step():
+def test_every_law_belongs_to_a_script_that_is_a_step():
     scripts = {name: rule_sources(name)[0].read_text() for name in laws()}
 
     assert [name for name, text in scripts.items() if "run_step(" not in text] == []
 
 
-def test_every_law_says_why():
+def test_every_law_gives_a_reason():
     assert [name for name, law in laws().items() if len(law.why) < 10] == []
 
 
@@ -34,20 +34,20 @@ def test_every_law_says_why():
         ("centroids", {"embeddings": 20}, KMEANS, 20 * 10 * 3 * 2),
     ],
 )
-def test_work_grows_as_the_law_says(script, rows, settings, expected):
+def test_work_grows_by_its_law(script, rows, settings, expected):
     assert work(script, rows, settings) == expected
 
 
-def test_pairs_within_clusters_are_those_of_equal_clusters():
-    rows, groups, clusters = 1200, 3, 4  # in each group: so 12 clusters of 100
+def test_pairs_within_clusters_assume_equal_clusters():
+    rows, groups, clusters = 1200, 3, 4  # in each group, so 12 clusters of 100
 
     read = {"clustered": rows, "centroids": groups * clusters}
     found = work("duplicates", read, {"group": [1, groups]}, sharers=groups)
 
-    assert found == clusters * 100**2 * 2  # numbers of an embedding
+    assert found == clusters * 100**2 * 2  # dimension of an embedding
 
 
-def test_clusters_that_follow_the_data_are_as_many_as_its_rows_make():
+def test_clusters_that_follow_the_data_are_counted_from_its_rows():
     settings = {"clusters": 50, "follow": True}
     few, many = (Reading({"embeddings": n}, {"embeddings": 1}, settings) for n in (100, 5_000))
 
@@ -55,7 +55,7 @@ def test_clusters_that_follow_the_data_are_as_many_as_its_rows_make():
     assert [centroids.rows("centroids", reading) for reading in (few, many)] == [2, 50]
 
 
-def test_clusters_of_pictures_need_no_number():
+def test_image_clusters_need_no_number():
     settings = {"samples_per_cluster": 10, "iterations": 2, "redo": 1}
     read = {"embeddings": 390}
 
@@ -64,13 +64,13 @@ def test_clusters_of_pictures_need_no_number():
     assert found == work("fit_clusters", read, {"clusters": {**settings, "clusters": 10}})
 
 
-def test_a_merge_gives_as_many_rows_as_one_of_its_parts():
+def test_a_merge_gives_as_many_rows_as_one_part():
     reading = Reading({"parts": 600}, {"parts": 6}, {})
 
     assert law_of("merge_neighbors").rows("neighbors", reading) == 100
 
 
-def test_bytes_of_embeddings_grow_with_their_dimension_and_rows_do_not():
+def test_embedding_bytes_grow_with_the_dimension_and_rows_do_not():
     reading = Reading({"samples": 10}, {}, {}, dimension=64)
     law = law_of("embed")
 

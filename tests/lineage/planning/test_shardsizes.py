@@ -24,7 +24,7 @@ def learned(sizes, *jobs):
     return sizes
 
 
-def test_what_a_world_makes_is_known(index, tmp_path):
+def test_shards_of_a_generated_world_have_a_known_size(index, tmp_path):
     world = {"corpora": {"large": {"samples_per_shard": 12}}}
     made = job("generate_shard", tmp_path, "large", world=world)
 
@@ -33,7 +33,7 @@ def test_what_a_world_makes_is_known(index, tmp_path):
     assert sizes.said() == {"large": "12 per shard (world glyph)"}
 
 
-def test_what_is_indexed_is_known_drops_among_it(index):
+def test_an_indexed_corpus_has_a_known_size_that_includes_drops(index):
     for (path,), rows in zip(index.outputs.values(), (19, 1), strict=True):
         Path(path).parent.mkdir(exist_ok=True)
         replace_text(Path(path), Pointer("a" * 64, rows, 5, "x").to_json())
@@ -41,18 +41,18 @@ def test_what_is_indexed_is_known_drops_among_it(index):
     assert learned(ShardSizes({}, 99), index).samples("large") == 10
 
 
-def test_what_is_stated_of_a_corpus_goes_before_what_is_stated_of_all(index):
+def test_a_size_stated_for_a_corpus_overrides_one_stated_for_all(index):
     assert learned(ShardSizes({"large": 3}, 99), index).samples("large") == 3
     assert learned(ShardSizes({}, 99), index).samples("large") == 99
 
 
-def test_all_corpora_of_which_nothing_is_known_are_named(index, tmp_path):
+def test_all_corpora_of_unknown_size_are_named(index, tmp_path):
     other = job("index", tmp_path, "small", shards=[0])
 
     with pytest.raises(InputError, match=r"unknown for large, small\. Give --samples-per-shard "):
         ShardSizes({}).learn([index, other])
 
 
-def test_a_corpus_that_nobody_indexes_is_refused(index):
+def test_a_corpus_that_no_job_indexes_is_refused(index):
     with pytest.raises(InputError, match=r"of this name\. Known corpora: large"):
         ShardSizes({"larg": 3}).learn([index])

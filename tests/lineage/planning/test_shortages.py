@@ -1,4 +1,4 @@
-"""Settings that ask for more samples than their corpora can have."""
+"""Settings that request more samples than their corpora can have."""
 
 import json
 import os
@@ -38,14 +38,14 @@ def settings(shards, sizes=(8,), **others):
 
 @pytest.fixture
 def tables(tmp_path):
-    """Two Parquet files of 10 rows each."""
+    """Return two Parquet files of 10 rows each."""
     files = [str(tmp_path / f"{number}.parquet") for number in range(2)]
     for file in files:
         pq.write_table(pa.table({"n": list(range(10))}), file)
     return files
 
 
-def test_a_set_that_is_larger_than_its_corpus_is_refused_with_both_numbers(tables):
+def test_a_set_larger_than_its_corpus_is_refused_with_both_numbers(tables):
     message = (
         r"parrot.curations.sizes: sets of 21 samples, but corpora.web has at most 20 samples. "
         r"Request fewer, or add shards until there are 21.$"
@@ -56,7 +56,7 @@ def test_a_set_that_is_larger_than_its_corpus_is_refused_with_both_numbers(table
 
 
 def by_default(tables, **curations):
-    """Settings that name no number of samples but those of `curations`."""
+    """Return settings that name no number of samples except those of `curations`."""
     return settings(
         tables,
         corpora={"web": {"shards": tables}, "test": {"shards": tables}},
@@ -77,7 +77,7 @@ def by_default(tables, **curations):
 
 
 def refusals(run):
-    """The lines of what is refused; none where nothing is."""
+    """Return the lines of the refusal, or none."""
     try:
         refuse_shortages(run)
     except ConfigError as error:
@@ -85,7 +85,7 @@ def refusals(run):
     return []
 
 
-def test_defaults_of_the_papers_refuse_no_small_corpus_and_the_same_numbers_named_do(tables):
+def test_paper_defaults_refuse_no_small_corpus_but_the_same_explicit_numbers_do(tables):
     run = by_default(tables)
     sizes = run.parrot.curations.sizes
 
@@ -93,12 +93,12 @@ def test_defaults_of_the_papers_refuse_no_small_corpus_and_the_same_numbers_name
     assert len(refusals(by_default(tables, sizes=sizes))) == len(sizes)
 
 
-def test_a_set_as_large_as_its_corpus_passes_and_one_more_does_not(tables):
+def test_a_set_as_large_as_its_corpus_passes_but_one_more_sample_is_refused(tables):
     assert refusals(settings(tables, sizes=[20])) == []
     assert len(refusals(settings(tables, sizes=[21]))) == 1
 
 
-def test_a_pruning_that_keeps_more_than_there_are_is_refused(tables):
+def test_a_pruning_that_keeps_more_samples_than_exist_is_refused(tables):
     similarity = {
         "encoder": "own",
         "large": "web",
@@ -110,7 +110,7 @@ def test_a_pruning_that_keeps_more_than_there_are_is_refused(tables):
         refuse_shortages(settings(tables, similarity=similarity))
 
 
-def test_all_shortages_are_told_at_once(tables):
+def test_all_shortages_are_reported_together(tables):
     recipe = {"architecture": "atom", "batch_size": 64}
 
     with pytest.raises(ConfigError) as told:
@@ -123,7 +123,7 @@ def test_all_shortages_are_told_at_once(tables):
     ]
 
 
-def test_of_tars_nothing_is_known_but_by_their_statistics(tmp_path):
+def test_the_size_of_tars_is_known_only_from_their_statistics(tmp_path):
     tars = [str(tmp_path / f"{number:05}.tar") for number in range(2)]
     run = settings(tars, sizes=[1000])
     refuse_shortages(run)
@@ -137,17 +137,17 @@ def test_of_tars_nothing_is_known_but_by_their_statistics(tmp_path):
     assert most_samples(run, "web", enough=14) is None
 
 
-def test_files_that_are_missing_or_damaged_are_not_counted(tmp_path):
+def test_missing_or_damaged_files_are_not_counted(tmp_path):
     (tmp_path / "0.parquet").write_text("no table")
 
     assert most_samples(settings([str(tmp_path / "0.parquet")]), "web", enough=9) is None
     assert most_samples(settings([str(tmp_path / "1.parquet")]), "web", enough=9) is None
 
 
-def test_what_was_indexed_counts_while_the_files_stay_as_they_were(tmp_path, monkeypatch):
+def test_indexed_samples_count_while_the_files_are_unchanged(tmp_path, monkeypatch):
     made, tar = HandmadeRun(tmp_path, monkeypatch), tmp_path / "0.tar"
     tar.write_text("a tar")
-    os.utime(tar, (1, 1))  # written long ago: its digest can be trusted
+    os.utime(tar, (1, 1))  # written long ago, so that its digest is trusted
     file = made.shard(str(tar))
     digest = FileDigests(made.store.root / "files").digest(tar)
     outputs = {

@@ -20,24 +20,24 @@ def test_relations_are_followed_to_the_end():
     assert (found["corpus"], found["pruning"]) == ({"large", "small"}, {"cut", "all"})
 
 
-def test_a_relation_that_no_row_of_agrees_binds_nothing():
+def test_a_relation_with_no_matching_row_binds_nothing():
     assert by_name({"manifest": "unknown"}, members=MEMBERS) == {"manifest": {"unknown"}}
 
 
-def test_positions_and_titles_are_each_tables_own():
+def test_positions_and_titles_belong_to_each_table():
     testsets = [{"position": 4, "title": "T", "testset": "val"}]
 
     assert by_name({"position": 4, "title": "T"}, testsets=testsets) == {}
 
 
-def test_floats_and_nothing_bind_nothing():
+def test_floats_and_nulls_bind_nothing():
     assert by_name({"accuracy": 0.5, "baseline": None, "k": 10, "is_new": True}) == {
         "k": {"10"},
         "is_new": {"true"},
     }
 
 
-def test_a_value_concerns_a_row_in_columns_of_other_names_too():
+def test_a_value_also_concerns_a_row_under_other_column_names():
     found = bindings({"baseline": "n"}, {"members": MEMBERS}, {"style": "white"})
 
     assert found.own == {"n"}
@@ -45,7 +45,7 @@ def test_a_value_concerns_a_row_in_columns_of_other_names_too():
     assert found.agreeing[1]["members"] == [MEMBERS[2]]
 
 
-def test_without_relations_a_row_stands_for_itself():
+def test_a_row_without_relations_stands_for_itself():
     found = bindings({}, {}, {})
 
     assert (found.by_name, found.own, found.by_value) == ({}, frozenset(), frozenset())

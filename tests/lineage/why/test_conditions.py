@@ -4,7 +4,7 @@ from clipaudit.lineage.why.conditions import Equation, columns_named, comparison
 
 
 @pytest.mark.parametrize("broken", ["dataset =", "1; drop table t", "(", ""])
-def test_what_cannot_be_parsed_names_nothing(broken):
+def test_a_condition_that_cannot_be_parsed_names_nothing(broken):
     assert columns_named(broken) == equations(broken) == comparisons(broken) == []
 
 
@@ -12,9 +12,9 @@ def test_an_equation_must_hold_wherever_the_condition_does():
     assert equations("k = 10 and (a = 'x' or b = 'y') and not c = 'z'") == [Equation("k", "10")]
 
 
-def test_a_constant_may_stand_on_either_side():
+def test_a_constant_may_be_on_either_side():
     assert equations("'x' = t.dataset") == [Equation("dataset", "x")]
 
 
-def test_two_columns_are_no_equation():
+def test_two_columns_are_not_an_equation():
     assert equations("manifest = baseline") == []

@@ -12,7 +12,7 @@ def told(restrictions):
     return [each.words for each in restrictions]
 
 
-def test_a_column_of_few_values_is_tried_value_by_value():
+def test_a_column_with_few_values_is_tried_value_by_value():
     rows = table(rank=[0, 1, 0], kind=["a", None, "b"], right=[True, False, True], one=[7, 7, 7])
 
     found = [told(each) for each in of_one_value("v", rows)]
@@ -24,7 +24,7 @@ def test_a_column_of_few_values_is_tried_value_by_value():
     ]
 
 
-def test_numbers_with_a_point_lists_and_columns_of_many_values_are_not_tried():
+def test_floats_lists_and_columns_with_many_values_are_not_tried():
     rows = table(score=[0.1, 0.2] * 6, top=[[1], [2]] * 6, row=list(range(12)))
 
     assert list(of_one_value("v", rows)) == []

@@ -27,11 +27,11 @@ def test_any_form_of_a_table_means_the_table(run, form):
     assert path(run, f"similarity_table1.{form}") == expected
 
 
-def test_figures_are_known_by_name_too(run):
+def test_figures_are_also_found_by_name(run):
     assert path(run, "parrot_fig7") == run.results / "figures/parrot_fig7.json"
 
 
-def test_a_pointers_path_is_reported_as_the_results_folder_is_named(run, monkeypatch):
+def test_a_pointers_path_is_reported_below_the_given_results_folder(run, monkeypatch):
     monkeypatch.chdir(run.results)
 
     assert path(run, "tables/similarity_table1.md") == run.results / "tables/similarity_table1.json"
@@ -58,7 +58,7 @@ def test_an_altered_object_is_an_error(run):
         path(run, "parrot_fig7")
 
 
-def test_a_missing_object_is_none(run):
+def test_a_missing_object_gives_no_result(run):
     table = find_table(run.results, run.store, "parrot_fig7")
     table.object.unlink()
 

@@ -27,11 +27,11 @@ def naming(tmp_path, chosen, settings=RELATIONS):
     return naming_columns(TABLE, chosen, Views(Store(tmp_path), {}), settings)
 
 
-def test_rows_are_named_by_columns_that_the_settings_have_too(tmp_path):
+def test_rows_are_named_by_columns_that_the_settings_also_have(tmp_path):
     assert naming(tmp_path, cells(1)) == ["dataset", "k"]
 
 
-def test_their_position_is_the_last_resort(tmp_path):
+def test_rows_are_named_by_their_position_only_as_a_last_resort(tmp_path):
     assert naming(tmp_path, cells(1), {"relations": {}}) == ["dataset", "k"]
     assert naming(tmp_path, cells(1, column="k"), {"relations": {}}) == ["dataset", "position"]
 
@@ -40,17 +40,17 @@ def test_whole_rows_are_named_by_all_columns(tmp_path):
     assert naming(tmp_path, cells(0, column=None)) == TABLE.column_names
 
 
-def test_other_rows_may_be_missing_and_other_columns_differ():
+def test_other_rows_may_be_missing_and_other_columns_may_differ():
     again = TABLE.slice(1, 1).set_column(0, "position", [[0]])
 
     assert gives_again(again, cells(1), ["dataset", "k"])
 
 
-def test_every_chosen_row_must_be_there():
+def test_every_chosen_row_must_be_present():
     assert not gives_again(TABLE.slice(1, 1), cells(0, 1), ["dataset", "k"])
 
 
-def test_the_last_bit_counts():
+def test_a_difference_in_the_last_bit_counts():
     again = TABLE.set_column(4, "value", [[0.5, 0.25 + 2**-54, 0.5, 0.0]])
 
     assert gives_again(again, cells(0), ["dataset", "k"])
@@ -58,9 +58,9 @@ def test_the_last_bit_counts():
 
 
 @pytest.mark.parametrize("gone", ["value", "k"])
-def test_a_column_that_is_gone_is_not_given_again(gone):
+def test_a_removed_column_is_not_reproduced(gone):
     assert not gives_again(TABLE.drop_columns([gone]), cells(0), ["dataset", "k"])
 
 
-def test_nan_is_given_again():
+def test_nan_is_reproduced():
     assert gives_again(TABLE, cells(3), ["dataset", "k"])

@@ -13,7 +13,7 @@ MEMBERS = [
 
 @pytest.fixture
 def views(tmp_path, monkeypatch):
-    """A view of a file for each corpus and pruning, of two rows each."""
+    """Return a view with a file for each corpus and pruning, of two rows each."""
     run = HandmadeRun(tmp_path, monkeypatch)
     files = []
     for corpus in ("large", "small"):
@@ -35,7 +35,7 @@ def test_a_label_takes_the_values_bound_by_its_name(views):
     assert strict == own == every == ["corpus: large"]
 
 
-def test_the_rows_own_texts_come_second(views):
+def test_texts_of_the_row_itself_come_second(views):
     strict, own, _ = levels(views, {"pruning": "cut", "baseline": "all"})
 
     assert (strict, own) == (["pruning: cut"], [])  # both prunings: no restriction
@@ -47,11 +47,11 @@ def test_a_relation_gives_combinations(views):
     assert strict == ["corpus and pruning: large cut, small all"]
 
 
-def test_what_binds_nothing_restricts_nothing(views):
+def test_a_value_that_binds_nothing_restricts_nothing(views):
     assert levels(views, {"other": "x"}) == [[], [], []]
 
 
-def test_a_row_that_says_nothing_asks_for_nothing_and_at_last_for_all(views):
+def test_a_row_without_information_requires_nothing_and_finally_everything(views):
     strict, own, every = levels(views, {"corpus": "large"}, {"other": "x"})
 
     assert (strict, own, every) == (["corpus: large"], ["corpus: large"], [])
@@ -68,8 +68,8 @@ def test_numbers_and_texts_of_rows_are_restricted_by_name(views):
     assert set(views.rows("rows", left)["k"].to_pylist()) == {2}
 
 
-def test_a_part_passes_for_any_of_the_chosen_rows(views):
-    """large and 1, or small and 2: not large and 2."""
+def test_a_part_includes_rows_for_any_chosen_row(views):
+    """The part includes large and 1, and small and 2, but not large and 2."""
     corpus = Restriction(
         "rows", ("corpus",), (frozenset({("large",)}), frozenset({("small",)})), True
     )
@@ -89,14 +89,14 @@ def test_an_empty_part_still_has_its_columns(views):
     assert len(source) == 0
 
 
-def test_the_first_rows_are_taken_of_as_few_files_as_will_do(views):
+def test_the_first_rows_are_read_from_as_few_files_as_possible(views):
     rows = views.first_rows("rows", views.part("rows", [], 1), 3)
 
     assert [row["name"] for row in rows] == ["large1", "large2", "large1"]
 
 
-def test_a_relation_that_would_lose_the_baseline_combines_nothing(tmp_path, monkeypatch):
-    """The row of a chosen data set names its manifest; the baseline's stands in another row."""
+def test_a_relation_that_would_lose_the_baseline_is_not_combined(tmp_path, monkeypatch):
+    """The row of a chosen data set names its manifest; another row names the baseline's."""
     run = HandmadeRun(tmp_path, monkeypatch)
     names = ("m", "base", "x")
     outputs = {f"p/{n}.json": ({"recipe": "r", "manifest": n}, [{"rank": 0}]) for n in names}

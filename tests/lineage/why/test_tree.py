@@ -15,7 +15,7 @@ def run(tmp_path, monkeypatch):
 
 
 def indexed(run, corpus, parts):
-    """Parts of a corpus, each made of a shard of its own."""
+    """Return parts of a corpus, each made from its own shard."""
     made = []
     for part in range(parts):
         labels = {"corpus": corpus, "part": f"{part:05}"}
@@ -44,7 +44,7 @@ def test_the_tree_goes_down_to_the_users_files(run):
     assert [(each.file.path, each.action) for each in tars.bundles] == [("data/a/00000.tar", None)]
 
 
-def test_of_files_that_differ_in_numbers_the_first_stands_for_all(run):
+def test_the_first_of_files_that_differ_only_in_numbers_stands_for_all(run):
     files = [*indexed(run, "a", 4), *indexed(run, "b", 2)]
     run.act("report", {"tables/t.json": ({}, "t")}, {"samples": files})
 
@@ -65,13 +65,13 @@ def test_records_of_folded_files_are_not_read(run):
     assert steps(grown(run, "tables/t.json")) == ["index", "report"]
 
 
-def test_unfolded_every_file_is_reported(run):
+def test_every_file_is_reported_without_folding(run):
     run.act("report", {"tables/t.json": ({}, "t")}, {"samples": indexed(run, "a", 4)})
 
     assert steps(grown(run, "tables/t.json", fold=False)) == [*["index"] * 4, "report"]
 
 
-def test_numbers_in_the_names_of_users_files_are_folded(run):
+def test_numbers_in_user_file_names_are_folded(run):
     tars = [run.shard(f"data/{corpus}/{n:05}.tar") for corpus in "ab" for n in range(3)]
     run.act("report", {"tables/t.json": ({}, "t")}, {"tars": tars})
 
@@ -80,7 +80,7 @@ def test_numbers_in_the_names_of_users_files_are_folded(run):
     assert [each.file.path for each in branch.bundles] == ["data/a/00000.tar", "data/b/00000.tar"]
 
 
-def test_what_had_no_part_in_a_kept_file_is_not_there(run):
+def test_an_input_that_contributed_nothing_to_a_kept_file_is_left_out(run):
     one, other = indexed(run, "a", 1) + indexed(run, "b", 1)
     run.act("report", {"tables/t.json": ({}, "t")}, {"samples": [one, other]})
     root = read_record(run.store, placement(run.results, run.results / "tables/t.json").action)
@@ -92,14 +92,14 @@ def test_what_had_no_part_in_a_kept_file_is_not_there(run):
 
 
 def evaluated(run):
-    """One action that gives predictions for two test sets."""
+    """Return the outputs of one action: predictions for two test sets."""
     files = [*indexed(run, "val", 1), *indexed(run, "sketch", 1)]
     outputs = {f"p/{name}.json": ({"testset": name}, name) for name in ("val", "sketch")}
     (weights,) = run.act("train", {"models/m.json": ({"manifest": "m"}, "weights")})
     return run.act("evaluate", outputs, {"samples": files, "weights": [weights]})
 
 
-def test_of_several_outputs_only_those_used_count(run):
+def test_only_the_outputs_in_use_of_an_action_count(run):
     val, _ = evaluated(run)
     run.act("report", {"tables/t.json": ({}, "t")}, {"predictions": [val]})
 
@@ -110,7 +110,7 @@ def test_of_several_outputs_only_those_used_count(run):
     assert (weights.files, weights.of_files) == (1, 1)
 
 
-def test_an_output_that_is_met_later_counts_too(run):
+def test_an_output_that_is_reached_later_counts_too(run):
     val, sketch = evaluated(run)
     (between,) = run.act("summary", {"s.json": ({}, "s")}, {"predictions": [sketch]})
     run.act("report", {"tables/t.json": ({}, "t")}, {"first": [val], "then": [between]})

@@ -33,7 +33,7 @@ def answered(actions, edges, **more):
 
 @pytest.fixture
 def answer():
-    """A table of two files of one step, each of shards."""
+    """Return a table of two files of one step, each made from shards."""
     key, first, second = "t" * 64, "1" * 64, "2" * 64
     shared = {"model": "x", "seed": 0, "size": 1}
     actions = {
@@ -57,7 +57,7 @@ def lines(answer, width=100, **options):
 ALL = {"settings": True, "depth": None, "every": True}
 
 
-def test_a_file_stands_above_its_maker_and_what_that_read(answer):
+def test_a_file_is_above_its_maker_and_the_makers_inputs(answer):
     text = "\n".join(lines(answer, **ALL))
 
     assert "results/tables/t.json  abababababab\n| report  action tttttttttttt  code cccc" in text
@@ -65,12 +65,12 @@ def test_a_file_stands_above_its_maker_and_what_that_read(answer):
     assert "  | tars: 1 of 2 files\n    data/0.tar  dddd" in text
 
 
-def test_what_is_folded_is_counted(answer):
+def test_folded_files_are_counted(answer):
     assert "  ... and 1,290 more of embed, to results/z.json" in lines(answer)
     assert "    ... and 3 more, to data/3.tar" in lines(answer, depth=3)
 
 
-def test_at_the_last_level_inputs_are_only_counted(answer):
+def test_inputs_at_the_last_level_are_only_counted(answer):
     text = lines(answer)
 
     assert "  | tars: 1 of 2 files" in text
@@ -78,7 +78,7 @@ def test_at_the_last_level_inputs_are_only_counted(answer):
     assert text[-1] == "More: --settings, --all"
 
 
-def test_how_deep_the_tree_goes_is_said(answer):
+def test_the_depth_of_the_tree_is_reported(answer):
     answer["actions"]["3" * 64] = node("draw")
     answer["edges"].append(edge("1" * 64, "tars", "data/5.tar", "3" * 64))
 
@@ -86,7 +86,7 @@ def test_how_deep_the_tree_goes_is_said(answer):
     assert any("| draw  action" in line for line in lines(answer, depth=3))
 
 
-def test_with_many_files_of_one_input_the_first_are_reported(answer):
+def test_the_first_of_many_files_of_an_input_are_shown(answer):
     for number in range(5):
         answer["edges"].append(edge("t" * 64, "left", f"results/{number}.json"))
 
@@ -108,7 +108,7 @@ def test_an_action_is_shown_once(answer):
     assert "  results/c.json  dddddddddddd  (see above)" in lines(answer)
 
 
-def test_cells_parts_and_notes_stand_above_the_tree(answer):
+def test_cells_parts_and_notes_are_above_the_tree(answer):
     part = {"files": 1, "of_files": 3, "rows": 1200, "of_rows": None, "by": ["corpus: a"]}
     unused = {**part, "rows": 0, "sample": []}
     row = {"corpus": "a", "mean": 0.1234567, "mean_low": 0.1, "mean_high": 0.2, "empty": None}
@@ -135,13 +135,13 @@ def test_cells_parts_and_notes_stand_above_the_tree(answer):
     assert lines(answer)[-1].startswith("More: --rows 1200 (all rows used)")
 
 
-def test_a_unit_that_the_row_has_stands_behind_the_value(answer):
+def test_the_unit_in_a_row_follows_the_value(answer):
     answer |= {"column": "value", "rows": [{"value": 0.5, "unit": "share"}], "count": 1}
 
     assert lines(answer)[0] == "value = 0.5 (share)"
 
 
-def test_if_rows_are_samples_the_command_for_one_is_shown(answer):
+def test_a_command_for_the_first_sample_is_shown_if_rows_are_samples(answer):
     sample = {"corpus": "large", "shard": 4, "row": 7}
     part = {"files": 1, "of_files": 1, "rows": 1, "of_rows": 1, "by": [], "sample": [sample]}
     answer["parts"] = {"neighbors": part}
@@ -149,7 +149,7 @@ def test_if_rows_are_samples_the_command_for_one_is_shown(answer):
     assert lines(answer)[-1] == "Show the first: clipaudit sample large 4:7"
 
 
-def test_with_many_rows_the_first_are_reported(answer):
+def test_the_first_of_many_rows_are_shown(answer):
     answer |= {"rows": [{"mean": number} for number in range(9)], "count": 30}
 
     assert lines(answer)[3] == "... and 27 more rows: choose some with --where"
@@ -164,13 +164,13 @@ def test_the_sql_is_shown_below_the_tree_if_requested(answer):
     assert "--sql" in lines(answer)[-1]
 
 
-def test_modules_are_reported_where_they_are_known(answer):
+def test_modules_are_shown_where_they_are_known(answer):
     answer["code"] = {"c" * 64: {"module clipaudit.x": "e" * 64}}
 
     assert "| of module clipaudit.x eeeeeeeeeeee" in lines(answer)
 
 
-def test_settings_are_cut_at_the_width_and_paths_are_not(answer):
+def test_settings_are_cut_at_the_width_but_paths_are_not(answer):
     answer["actions"]["t" * 64]["settings"] = {"caption": "x" * 200}
     answer["edges"][0]["path"] = "results/" + "y" * 200
 
@@ -180,7 +180,7 @@ def test_settings_are_cut_at_the_width_and_paths_are_not(answer):
     assert any("y" * 200 in line for line in text)
 
 
-def test_nothing_steers_the_terminal(answer):
+def test_no_text_injects_terminal_escapes(answer):
     evil = "\x1b[31m\n\u202e"
     answer["rows"], answer["count"], answer["column"] = [{evil: evil}], 1, evil
     answer["sql"] = {"name": "t", "text": "-- \x1b[31m\nselect 1", "origin": "x"}
@@ -204,7 +204,7 @@ def test_a_chart_has_a_box_for_each_action_and_file(answer):
     assert "  a0 --> t" in chart
 
 
-def test_a_file_that_two_actions_read_is_one_box(answer):
+def test_a_file_read_by_two_actions_is_one_box(answer):
     answer["edges"].append(edge("2" * 64, "tars", "data/0.tar"))
 
     chart = list(why_mermaid(answer))
@@ -214,7 +214,7 @@ def test_a_file_that_two_actions_read_is_one_box(answer):
 
 
 @pytest.mark.parametrize("evil", ['"]', "|", "end\n%%{init}%%", "<script>", "`x`", "#quot;"])
-def test_nothing_escapes_its_box(answer, evil):
+def test_no_label_escapes_its_box(answer, evil):
     answer["actions"]["t" * 64]["labels"] = {"name": evil}
 
     box = list(why_mermaid(answer))[1]

@@ -12,7 +12,7 @@ SQL = "select corpus, avg(score) as mean from scores group by corpus order by co
 
 @pytest.fixture
 def run(tmp_path, monkeypatch):
-    """Two corpora, a shard and a file of scores each; `means` is made of both."""
+    """Return two corpora with a shard and a file of scores each; `means` is made from both."""
     run = HandmadeRun(tmp_path, monkeypatch)
     files = [
         run.act(
@@ -55,7 +55,7 @@ def test_an_action_is_shown_with_settings_and_circumstances(run):
     assert scored["inputs"] == {"tars": {"files": 1, "of_files": 1}}
 
 
-def test_the_cell_and_the_sql_that_made_it_are_reported(run):
+def test_the_cell_and_its_sql_are_reported(run):
     found = answer(run, "corpus = 'a'", "mean")
 
     assert found["rows"] == [{"corpus": "a", "mean": 0.25}]
@@ -68,7 +68,7 @@ def test_code_is_shown_if_requested(run):
     assert found["code"] == {"code of report_table": {"m": "d"}, "code of score": None}
 
 
-def test_without_objects_the_tree_is_reported_by_labels(run):
+def test_the_tree_is_followed_by_labels_without_objects(run):
     shutil.rmtree(run.store.root / "objects")
 
     found = answer(run, "corpus = 'a' and mean > 0.1", "mean")
@@ -78,7 +78,7 @@ def test_without_objects_the_tree_is_reported_by_labels(run):
     assert {edge["path"] for edge in found["edges"] if not edge["from"]} == {"data/a.tar"}
 
 
-def test_a_lost_input_leaves_the_tree_and_says_why(run):
+def test_a_lost_input_keeps_the_tree_and_a_note_gives_the_reason(run):
     for path in (run.results / "scores").glob("*.parquet"):
         path.resolve().unlink()
 
@@ -89,7 +89,7 @@ def test_a_lost_input_leaves_the_tree_and_says_why(run):
     assert len(found["actions"]) == 2
 
 
-def test_an_sql_that_was_changed_since_is_not_asked(run):
+def test_sql_that_changed_since_is_not_run(run):
     run.write_sql("means", "select 'a' as corpus, 0.25 as mean")
 
     found = answer(run, "corpus = 'a'", "mean")
@@ -98,13 +98,13 @@ def test_an_sql_that_was_changed_since_is_not_asked(run):
     assert found["notes"][0].startswith("means.sql was changed since")
 
 
-def test_comments_and_spacing_are_no_change(run):
+def test_comments_and_spacing_are_not_a_change(run):
     run.write_sql("means", f"-- a remark\n  {SQL}\n")
 
     assert answer(run, "corpus = 'a'", "mean")["verified"]
 
 
-def test_code_that_gives_other_values_now_is_reported(run):
+def test_code_that_now_gives_other_values_is_reported(run):
     shutil.rmtree(run.store.root / "lineage" / "code")  # a store that did not record its SQL
     run.write_sql("means", SQL.replace("avg", "2 * avg"))
 
@@ -115,7 +115,7 @@ def test_code_that_gives_other_values_now_is_reported(run):
     assert found["notes"][0].startswith("The installed clipaudit gives other values")
 
 
-def test_a_table_that_no_sql_made_has_its_tree(run):
+def test_a_table_not_made_by_sql_has_its_tree(run):
     run.act("gallery", {"figures/g.json": ({}, [{"x": 1}])}, {"tars": [run.shard("data/a.tar")]})
 
     found = why(run.results, run.store, "g")
@@ -125,7 +125,7 @@ def test_a_table_that_no_sql_made_has_its_tree(run):
     assert [edge["path"] for edge in found["edges"]] == ["data/a.tar"]
 
 
-def test_what_is_not_a_table_has_its_tree(run):
+def test_an_output_that_is_not_a_table_has_its_tree(run):
     run.act("train", {"models/m.json": ({}, "weights")}, {"tars": [run.shard("data/a.tar")]})
 
     found = why(run.results, run.store, str(run.results / "models/m.json"))
@@ -133,14 +133,14 @@ def test_what_is_not_a_table_has_its_tree(run):
     assert (found["rows"], found["notes"], len(found["edges"])) == ([], [], 1)
 
 
-def test_what_is_not_a_table_has_no_rows_to_choose(run):
+def test_an_output_that_is_not_a_table_has_no_rows_to_choose(run):
     run.act("train", {"models/m.json": ({}, "weights")})
 
     with pytest.raises(InputError, match=r"m\.json: not a table, so it has no rows to choose from"):
         why(run.results, run.store, str(run.results / "models/m.json"), "true")
 
 
-def test_with_many_rows_inputs_are_not_distinguished(run):
+def test_inputs_of_many_rows_are_not_distinguished(run):
     (file,) = run.act("n", {"n.json": ({}, [{"n": n} for n in range(30)])})
     run.report("many", "select n from numbers order by n", {"numbers": [file]})
 

@@ -41,7 +41,7 @@ def run(tmp_path, monkeypatch):
 
 
 def scores(run, **values):
-    """A file of scores for each corpus."""
+    """Return a file of scores for each corpus."""
     return [
         run.act("score", {f"scores/{corpus}.json": ({"corpus": corpus}, rows)})[0]
         for corpus, rows in (
@@ -51,7 +51,7 @@ def scores(run, **values):
 
 
 def predictions(run):
-    """A file for each manifest: right in 1 of 2, in 1 of 4, in none of 2."""
+    """Return a file for each manifest: 1 of 2, 1 of 4 and 0 of 2 are right."""
     ranks = {"all": [0, 3], "all.cut": [0, 1, 1, 1], "x": [5, 5]}
     return [
         run.act(
@@ -76,7 +76,7 @@ def test_a_mean_comes_from_the_rows_of_its_group(run):
     assert part["by"] == ["corpus: b"]
 
 
-def test_several_rows_come_from_what_any_of_them_comes_from(run):
+def test_several_rows_come_from_the_inputs_of_any_of_them(run):
     run.report("probe", MEANS, {"scores": scores(run, a=[1], b=[2], c=[3])})
 
     part = asked(run, "probe", "corpus <> 'b'")["parts"]["scores"]
@@ -94,7 +94,7 @@ def test_a_relative_change_comes_from_its_baseline_too(run):
     assert answer["parts"]["predictions"]["by"] == ["manifest: all, all.cut"]
 
 
-def test_the_accuracy_beside_it_does_not(run):
+def test_the_accuracy_beside_a_relative_change_does_not_come_from_the_baseline(run):
     run.report("probe", CHANGES, {"predictions": predictions(run)}, {"rows": ROWS})
 
     answer = asked(run, "probe", "dataset = 'pruned'", "accuracy")
@@ -102,7 +102,7 @@ def test_the_accuracy_beside_it_does_not(run):
     assert answer["parts"]["predictions"]["by"] == ["manifest: all.cut"]
 
 
-def test_a_whole_row_comes_from_what_any_of_its_cells_comes_from(run):
+def test_a_whole_row_comes_from_the_inputs_of_any_of_its_cells(run):
     run.report("probe", CHANGES, {"predictions": predictions(run)}, {"rows": ROWS})
 
     answer = asked(run, "probe", "dataset = 'pruned'")
@@ -110,8 +110,8 @@ def test_a_whole_row_comes_from_what_any_of_its_cells_comes_from(run):
     assert answer["parts"]["predictions"]["by"] == ["manifest: all, all.cut"]
 
 
-def test_nothing_right_comes_from_the_rows_that_were_wrong(run):
-    """No rows at all would give no accuracy; but of 0 it is not asked whether none would do."""
+def test_an_accuracy_of_zero_comes_from_the_rows_that_were_wrong(run):
+    """No rows would give no accuracy, but for 0 the search does not try no rows."""
     run.report("probe", CHANGES, {"predictions": predictions(run)}, {"rows": ROWS})
 
     answer = asked(run, "probe", "dataset = 'other'", "accuracy")
@@ -161,7 +161,7 @@ def test_rows_inside_a_file_are_distinguished(run):
     assert part["sample"] == [{"point": "default", "measure": "prg", "k": 20, "value": 20.5}]
 
 
-def test_a_view_that_the_cell_does_not_come_from_is_left_out(run):
+def test_a_view_that_does_not_contribute_to_the_cell_is_left_out(run):
     sql = """
     select scores.corpus, avg(score) as mean, any_value(note) as note,
     from scores left join notes on notes.corpus = scores.corpus
@@ -199,7 +199,7 @@ def test_nan_equals_itself(run):
     assert answer["parts"]["scores"]["by"] == ["corpus: a"]
 
 
-def test_without_time_files_are_distinguished_by_labels(run):
+def test_files_are_distinguished_by_labels_without_time(run):
     run.report("probe", MEANS, {"scores": scores(run, a=[1], b=[2])})
 
     answer = why(run.results, run.store, "probe", "corpus = 'a'", "mean", seconds=0)
@@ -230,7 +230,7 @@ GROUPS = st.dictionaries(st.sampled_from("abcd"), st.lists(st.integers(1, 9), mi
 
 @given(GROUPS.filter(bool))
 @settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_a_sum_comes_from_all_rows_of_its_group_alone(tmp_path_factory, monkeypatch, groups):
+def test_a_sum_comes_from_exactly_the_rows_of_its_group(tmp_path_factory, monkeypatch, groups):
     run = HandmadeRun(tmp_path_factory.mktemp("run"), monkeypatch)
     sql = "select corpus, sum(score) as total from scores group by corpus order by corpus"
     run.report("probe", sql, {"scores": scores(run, **groups)})
@@ -248,7 +248,7 @@ from neighbors group by testset order by testset
 
 
 def neighbors(run, **similarities):
-    """Of each test image of a test set the two nearest, the second one also near."""
+    """Return the two nearest of each test image of a test set; the second one is also near."""
     rows = [
         {"testset": testset, "image": image, "rank": rank, "similarity": similarity - rank / 1000}
         for testset, each in similarities.items()
@@ -272,7 +272,7 @@ def test_a_count_comes_from_the_rows_that_it_counts(run):
     assert part["by"] == ["testset: val", "rank: 0", "similarity: the 2 highest"]
 
 
-def test_what_is_not_a_count_is_not_narrowed_to_its_highest_rows(run):
+def test_a_value_that_is_not_a_count_is_not_narrowed_to_its_highest_rows(run):
     shares = NEAR.replace("count(*) filter", "1.0 / count(*) filter")
     run.report("probe", shares, {"neighbors": neighbors(run, val=[0.99, 0.5, 0.97], other=[1.0])})
 
