@@ -29,7 +29,7 @@ test: .venv/.synced .uv/moto/.synced
 # The tests of code that computes differently on processors without AVX-512, run as on these.
 test-avx2: .venv/.synced
 	ONEDNN_MAX_CPU_ISA=AVX2 $(BIN)/pytest -n 2 -m "not slow and not gpu" \
-	  tests/training tests/neighbors tests/embeddings/test_embedding.py
+	  --ignore-glob "*/test_fused_*.py" tests/training tests/neighbors tests/embeddings/test_embedding.py
 
 check: .venv/.synced
 	$(BIN)/ruff check .

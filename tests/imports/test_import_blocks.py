@@ -25,7 +25,7 @@ def test_patterns_expand_to_the_files_in_order(paths):
     ("blocks", "message"),
     [
         ({"corpora": {"my web": {"shards": "a.tar"}}}, r"corpora\.my web.*: String should match"),
-        ({"corpora": {"web": {"of": "a"}}}, r"corpora\.web: a split has `of` and either"),
+        ({"corpora": {"web": {"of": "a"}}}, r"corpora\.web: a split needs `of` and either"),
     ],
 )
 def test_a_block_that_the_settings_would_refuse_is_refused(blocks, message):
