@@ -1,4 +1,4 @@
-"""Small pictures made of a seed: shapes and words on a plain ground, and textures."""
+"""Small images from a random seed: shapes and words on a plain ground, and textures."""
 
 import io
 
@@ -91,7 +91,7 @@ def captioned(rgb, text="Summer holidays 2024"):
 
 
 def pasted(rgb, ground, at, share):
-    """A picture, reduced, laid on another one."""
+    """A reduced image pasted on another one."""
     small = resized(rgb, share)
     result = ground.copy()
     result[at[0] : at[0] + small.shape[0], at[1] : at[1] + small.shape[1]] = small
@@ -99,7 +99,7 @@ def pasted(rgb, ground, at, share):
 
 
 def card(suit, count=5):
-    """A playing card: a frame, the number in two corners, and as many signs of a suit."""
+    """A playing card: a frame, the number in two corners, and that many suit symbols."""
     image = Image.new("RGB", (200, 280), (255, 255, 255))
     draw = ImageDraw.Draw(image)
     draw.rounded_rectangle([4, 4, 195, 275], 14, outline=(0, 0, 0), width=3)

@@ -15,7 +15,7 @@ from clipaudit.copies.views import train_views
 
 
 def drawing(seed, size=(96, 80)):
-    """An RGB drawing of some shapes on a slope of colours; another seed, another one."""
+    """An RGB drawing of some shapes on a colour gradient; each seed gives another one."""
     dice = np.random.default_rng(seed)
     slope = (
         np.linspace(40, 215, size[0])[None, :, None] + np.linspace(0, 40, size[1])[:, None, None]

@@ -12,7 +12,7 @@ def found(one, two):
     return agreement(*pair, aligned(*pair, SAME))
 
 
-def test_equal_pictures_agree_throughout():
+def test_equal_images_agree_everywhere():
     same = found(made.drawing(0), made.drawing(0))
 
     assert same.score == 1
@@ -20,7 +20,7 @@ def test_equal_pictures_agree_throughout():
     assert correlation(same) > 0.999
 
 
-def test_recoloured_pictures_agree_by_a_map_of_colours():
+def test_recoloured_images_agree_through_a_colour_map():
     recoloured = found(made.drawing(0), np.ascontiguousarray(made.drawing(0)[..., [1, 2, 0]]))
 
     assert recoloured.score > 0.95
@@ -28,17 +28,17 @@ def test_recoloured_pictures_agree_by_a_map_of_colours():
     assert not recoloured.wrong_colours.any()
 
 
-def test_other_pictures_agree_little():
+def test_different_images_agree_little():
     assert found(made.drawing(0), made.drawing(1)).score < 0.5
 
 
-def test_pictures_apart_have_no_agreement():
+def test_images_that_do_not_overlap_have_no_agreement():
     rgb = pyramid_of(made.drawing(0))
 
     assert aligned(rgb, rgb, SAME + np.array([[0, 0, 999], [0, 0, 0]])) is None
 
 
-def test_lines_and_rings_are_poor_and_drawings_rich():
+def test_a_ring_has_low_richness_and_a_drawing_high():
     ring, drawing = made.symbol("◯"), made.drawing(0)
 
     assert richness(found(ring, ring).corners) < 20

@@ -18,7 +18,7 @@ def turned(rgb, turn):
 
 
 @pytest.mark.parametrize("turn", TURNS, ids=str)
-def test_each_turn_is_found(turn):
+def test_each_rotation_is_found(turn):
     one, two = (pyramid_of(rgb) for rgb in (made.drawing(0), turned(made.drawing(0), turn)))
 
     best = box_candidates(box_thumbs(one), box_thumbs(two), 1)[0]
@@ -28,7 +28,7 @@ def test_each_turn_is_found(turn):
     np.testing.assert_allclose(moved(best.to_second, one), expected, atol=0.5)
 
 
-def test_symmetric_picture_is_not_turned():
+def test_a_symmetric_image_is_not_rotated():
     ring = made.symbol("●")
 
     thumbs = [box_thumbs(pyramid_of(rgb)) for rgb in (ring, made.noisy(ring))]
@@ -37,7 +37,7 @@ def test_symmetric_picture_is_not_turned():
     assert np.abs(best.to_second[:, :2] - np.eye(2)).max() < 0.1
 
 
-def test_border_is_left_out():
+def test_the_border_is_ignored():
     one, two = pyramid_of(made.drawing(1)), pyramid_of(made.framed(made.drawing(1), 25))
 
     best = box_candidates(box_thumbs(one), box_thumbs(two), 1)[0]
@@ -45,14 +45,14 @@ def test_border_is_left_out():
     np.testing.assert_allclose(best.to_second, [[1, 0, 25], [0, 1, 25]], atol=0.5)
 
 
-def test_turns_undo_themselves():
+def test_rotations_undo_themselves():
     thumb = np.random.default_rng(0).random((5, 5, 2), np.float32)
 
     for turn in TURNS:
         np.testing.assert_array_equal(turn.undone(turned(thumb, turn)), thumb)
 
 
-def test_refinement_moves_towards_the_truth():
+def test_refinement_approaches_the_true_alignment():
     one = pyramid_of(made.texture(0))
     near = np.array([[1.0, 0, 3], [0, 1, -2]])
     overlap = aligned(one, one, near).overlap
@@ -62,7 +62,7 @@ def test_refinement_moves_towards_the_truth():
     np.testing.assert_allclose(better, [[1, 0, 0], [0, 1, 0]], atol=0.5)
 
 
-def test_plain_pictures_are_not_refined():
+def test_uniform_images_are_not_refined():
     plain = pyramid_of(np.full((60, 60, 3), 90, np.uint8))
     same = np.array([[1.0, 0, 0], [0, 1, 0]])
     overlap = aligned(plain, plain, same).overlap
@@ -70,5 +70,5 @@ def test_plain_pictures_are_not_refined():
     assert refined(overlap.first, overlap.second, overlap, same) is None
 
 
-def test_the_simplest_turn_comes_first():
+def test_the_simplest_rotation_comes_first():
     assert TURNS[0] == Turn(exchanged=False, flip_x=False, flip_y=False)

@@ -21,7 +21,7 @@ def framed(picture, margin, colour):
 
 
 @given(margins, st.sampled_from([0, 127, 255]))
-def test_box_is_what_lies_inside_a_border(margin, colour):
+def test_the_box_is_the_area_inside_a_border(margin, colour):
     picture = noise(20, 30)
 
     box = content_box(framed(picture, margin, colour))
@@ -29,13 +29,13 @@ def test_box_is_what_lies_inside_a_border(margin, colour):
     np.testing.assert_array_equal(box.cut(framed(picture, margin, colour)), picture)
 
 
-def test_borders_within_borders_are_removed():
+def test_nested_borders_are_removed():
     picture = framed(framed(noise(40, 30), (5, 5, 5, 5), 255), (3, 0, 7, 2), 0)
 
     assert content_box(picture) == Box(8, 48, 12, 42)
 
 
-def test_sides_may_have_different_colours():
+def test_sides_of_a_border_may_differ_in_colour():
     letterboxed = framed(framed(noise(40, 30), (6, 0, 0, 0), 20), (0, 9, 0, 0), 200)
 
     assert content_box(letterboxed) == Box(6, 46, 0, 30)
@@ -51,9 +51,9 @@ def test_noise_in_the_border_does_not_matter():
 
 
 @pytest.mark.parametrize("size", [(2, 2), (2, 300), (300, 2), (64, 64)])
-def test_uniform_picture_is_kept_whole(size):
+def test_a_uniform_image_is_kept_whole(size):
     assert content_box(np.full((*size, 3), 77, np.uint8)) == Box(0, size[0], 0, size[1])
 
 
-def test_picture_without_border_is_kept_whole():
+def test_an_image_without_a_border_is_kept_whole():
     assert content_box(noise(50, 60)) == Box(0, 50, 0, 60)

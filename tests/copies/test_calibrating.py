@@ -31,7 +31,7 @@ def calibrated():
     )
 
 
-def test_every_original_is_copied_in_every_way_and_pasted_on_another():
+def test_every_original_gets_every_edit_and_is_pasted_on_another():
     plan = plan_copies(2)
 
     assert len(plan.original) == 2 * len(WAYS)
@@ -39,25 +39,25 @@ def test_every_original_is_copied_in_every_way_and_pasted_on_another():
     assert all(plan.background != plan.original)
 
 
-def test_what_a_hash_survives_is_found_and_what_it_does_not_is_not(calibrated):
+def test_copies_are_found_exactly_where_the_hash_survives_the_edit(calibrated):
     found = shares(calibrated, "found")
 
     assert found["mirror"] == found["grey"] == found["border"] == 1
     assert found["on another image"] == 0
 
 
-def test_no_more_is_verified_than_found(calibrated):
+def test_the_verified_share_never_exceeds_the_found_share(calibrated):
     found, verified = (shares(calibrated, column) for column in ("found", "verified"))
 
     assert all(verified[name] <= share for name, share in found.items())
     assert verified["grey"] == 1
 
 
-def test_a_given_distance_is_the_chosen_row(calibrated):
+def test_a_given_distance_selects_its_row(calibrated):
     assert chosen_threshold(calibrated.thresholds) == ADVISED_DISTANCE
 
 
-def test_with_too_few_pairs_the_distance_is_the_advised_one_at_most():
+def test_too_few_pairs_limit_the_distance_to_the_advised_one():
     found = calibrate_hashes(originals(drawing(1)), per_million=1.0, distance=None).thresholds
 
     assert chosen_threshold(found) == ADVISED_DISTANCE
@@ -65,13 +65,13 @@ def test_with_too_few_pairs_the_distance_is_the_advised_one_at_most():
     assert "0 pairs of different images are too few to show" in note
 
 
-def test_images_too_flat_for_a_hash_are_found_by_thumbnails():
+def test_thumbnails_find_images_too_flat_for_a_hash():
     found = calibrate_hashes(originals(flat(200), flat(20)), per_million=1.0, distance=31)
 
     assert shares(found, "found")["jpeg"] == 1
 
 
-def test_an_encoder_is_measured_by_its_own_similarities():
+def test_an_encoder_is_calibrated_on_its_own_similarities():
     def embed(images):
         means = np.array([image.mean(axis=(0, 1)) for image in images])
         return (means / np.linalg.norm(means, axis=1, keepdims=True)).astype(np.float16)
@@ -85,7 +85,7 @@ def test_an_encoder_is_measured_by_its_own_similarities():
     assert shares(found, "found")["channels swapped"] == 0
 
 
-def test_originals_are_the_first_of_a_seeded_order_over_all_corpora():
+def test_originals_are_the_first_in_a_seeded_order_over_all_corpora():
     def samples(rows):
         return pa.table({"shard": np.zeros(rows, np.int32), "row": np.arange(rows, dtype="i4")})
 
@@ -98,6 +98,6 @@ def test_originals_are_the_first_of_a_seeded_order_over_all_corpora():
     assert all(set(few[name]) <= set(more[name]) for name in few)
 
 
-def test_the_default_rate_falls_with_the_images_that_are_searched_for():
+def test_the_default_rate_falls_as_more_images_are_searched():
     assert default_rate(30_000) == pytest.approx(1)
     assert default_rate(0) == pytest.approx(30_000)

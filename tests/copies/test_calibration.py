@@ -56,7 +56,7 @@ def cases(draw):
 
 
 @given(cases())
-def test_distances_are_counted_as_one_by_one(case):
+def test_distance_counts_equal_counts_one_by_one(case):
     copies, repeats, values, rows = case
     own, negative = plain_pairs(copies, repeats, values.shape[1])
 
@@ -72,7 +72,7 @@ def test_distances_are_counted_as_one_by_one(case):
 
 
 @given(cases(), st.sampled_from([1, 20_000, 100_000, 400_000, 1_000_000]))
-def test_similarities_are_counted_as_one_by_one(case, per_million):
+def test_similarity_counts_equal_counts_one_by_one(case, per_million):
     copies, repeats, values, rows = case
     values = values / 8 - 2
     own, negative = plain_pairs(copies, repeats, values.shape[1])
@@ -96,7 +96,7 @@ def test_similarities_are_counted_as_one_by_one(case, per_million):
 
 
 @given(cases(), st.sampled_from([1, 20_000, 100_000, 400_000]))
-def test_no_similarity_that_occurs_is_looser_than_the_chosen_one(case, per_million):
+def test_the_chosen_similarity_is_the_loosest_that_occurs_within_the_rate(case, per_million):
     copies, repeats, values, rows = case
     values = values / 8 - 2
     own, negative = plain_pairs(copies, repeats, values.shape[1])
@@ -119,7 +119,7 @@ def test_no_similarity_that_occurs_is_looser_than_the_chosen_one(case, per_milli
     assert choice.threshold == (min(fitting) if fitting and negative else None)
 
 
-def test_thresholds_of_many_similarities_are_few_and_hold_the_chosen_one():
+def test_many_similarities_give_few_thresholds_including_the_chosen_one():
     rng = np.random.default_rng(1)
     values = rng.normal(size=(3000, 40))
     copies = copies_of(rng.integers(0, 40, 3000))
@@ -134,7 +134,7 @@ def test_thresholds_of_many_similarities_are_few_and_hold_the_chosen_one():
 
 
 @given(cases(), st.integers(0, 40))
-def test_pairs_within_a_threshold_are_the_own_and_the_negative_ones(case, threshold):
+def test_own_and_negative_pairs_within_a_threshold_are_listed(case, threshold):
     copies, repeats, values, rows = case
     own, negative = plain_pairs(copies, repeats, values.shape[1])
 
@@ -147,7 +147,7 @@ def test_pairs_within_a_threshold_are_the_own_and_the_negative_ones(case, thresh
     assert found.own.tolist() == [pair in own for pair in expected]
 
 
-def test_pairs_with_repeats_and_backgrounds_say_nothing():
+def test_pairs_with_repeats_and_backgrounds_do_not_count():
     copies = copies_of([0, 0], background=[-1, 2])
     repeats = np.array([[0, 1], [3, 2]])
     values = np.zeros((2, 5), np.uint8)
@@ -157,7 +157,7 @@ def test_pairs_with_repeats_and_backgrounds_say_nothing():
     assert curve.negative_pairs == 3 + 1  # 2, 3, 4 for the first copy; 4 for the second
 
 
-def test_similarities_of_nothing_are_never_found():
+def test_a_similarity_of_minus_infinity_is_never_found():
     copies = copies_of([0, 1])
     values = np.array([[0.5, -np.inf], [0.25, -np.inf]])
 
@@ -178,7 +178,7 @@ def test_distances_of_small_types_do_not_overflow():
     assert own.tolist() == [0, 128]
 
 
-def test_without_copies_there_is_nothing():
+def test_no_copies_give_no_counts():
     none = copies_of([])
 
     curve, own = measure_similarities(none, NO_REPEATS, lambda: [], originals=3)
@@ -189,19 +189,19 @@ def test_without_copies_there_is_nothing():
 
 
 @pytest.mark.parametrize("shapes", [[(2, 3)], [(3, 3), (1, 3)], [(3, 2)], [(3, 4)]])
-def test_blocks_that_do_not_fit_the_copies_are_refused(shapes):
+def test_blocks_that_do_not_match_the_copies_are_refused(shapes):
     blocks = [np.zeros(shape, np.int64) for shape in shapes]
 
     with pytest.raises(ValueError, match=r"block.* copies, expected"):
         measure_distances(copies_of([0, 1, 2]), NO_REPEATS, blocks, originals=3)
 
 
-def test_a_threshold_is_a_largest_distance_or_a_smallest_similarity():
+def test_a_threshold_is_a_maximum_distance_or_a_minimum_similarity():
     assert is_within(np.array([1, 2, 3]), 2).tolist() == [True, True, False]
     assert is_within(np.array([0.1, 0.2, 0.3]), 0.2).tolist() == [False, True, True]
 
 
-def test_the_table_counts_found_and_verified_copies_by_way():
+def test_the_table_counts_found_and_verified_copies_per_edit():
     ways = [Way("crop", 0.9, "a little"), Way("crop", 0.5, "a lot"), Way("grey", 1, "all")]
     copies = copies_of([0, 1, 2, 0], position=[0, 0, 1, 1])
     found, verified = np.array([True, True, True, False]), np.array([True, False, True, True])
@@ -216,7 +216,7 @@ def test_the_table_counts_found_and_verified_copies_by_way():
     ]
 
 
-def test_without_a_threshold_nothing_is_said_to_be_found():
+def test_without_a_threshold_found_and_verified_are_null():
     table = calibration_table("pdq", copies_of([0]), None, np.array([True]))
 
     assert table["found"].null_count == table["verified"].null_count == len(WAYS)

@@ -22,7 +22,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_affine_changes_of_colour_are_found(change):
+def test_affine_colour_changes_are_found(change):
     changed = CHANGES[change](canvas())
 
     found = mapped(canvas(), colour_maps(canvas(), changed, EVERYWHERE)[0])
@@ -30,7 +30,7 @@ def test_affine_changes_of_colour_are_found(change):
     np.testing.assert_allclose(found, changed, atol=3)
 
 
-def test_part_in_other_colours_does_not_spoil_the_map():
+def test_a_part_in_other_colours_does_not_spoil_the_map():
     changed = CHANGES["channels"](canvas()).copy()
     changed[:12] = 0
 
@@ -40,11 +40,11 @@ def test_part_in_other_colours_does_not_spoil_the_map():
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_known_changes_leave_nothing(change):
+def test_known_changes_leave_almost_no_residual(change):
     assert named_residual(canvas(), CHANGES[change](canvas()), EVERYWHERE) < 0.02
 
 
-def test_what_is_left_is_the_distance_of_colours_by_their_spread():
+def test_the_residual_is_the_colour_distance_relative_to_the_spread():
     one = canvas(0)[:20, :40]
     two = one + np.random.default_rng(0).normal(scale=10, size=one.shape).astype(np.float32)
 
@@ -55,22 +55,22 @@ def test_what_is_left_is_the_distance_of_colours_by_their_spread():
     assert found == pytest.approx(np.sqrt(((brightened - two) ** 2).mean()) / spread, rel=1e-3)
 
 
-def test_other_pictures_leave_all():
+def test_different_images_leave_a_large_residual():
     assert named_residual(canvas(0), canvas(1), EVERYWHERE) > 0.7
 
 
-def test_contrast_is_no_known_change():
+def test_a_contrast_change_is_not_a_known_change():
     ring = np.full((60, 80, 3), 255, np.float32)
     ring[20:40, 20] = ring[20:40, 60] = 0
 
     assert named_residual(ring, 200 + ring * (55 / 255), EVERYWHERE) > 0.5
 
 
-def test_no_pixels_leave_nothing():
+def test_no_pixels_give_a_residual_of_zero():
     assert named_residual(canvas(0), canvas(1), ~EVERYWHERE) == 0
 
 
-def test_farther_windows_are_those_of_other_mean_colour():
+def test_windows_are_compared_by_their_mean_colour():
     other = canvas() + 30
 
     assert farther_than(Windows(canvas()), Windows(other), 20).all()

@@ -31,7 +31,7 @@ def part(number):
     return SimpleNamespace(corpus="web", testset="val", part=f"{number:05d}")
 
 
-def test_a_test_set_is_searched_for_in_a_part_without_any_model(files):
+def test_a_search_for_a_test_set_in_a_part_needs_no_model(files):
     inputs = files().candidate_inputs(part(1))
 
     assert inputs["images"] == ["results/images/web/00001.json"]
@@ -40,12 +40,12 @@ def test_a_test_set_is_searched_for_in_a_part_without_any_model(files):
     assert inputs["embeddings"] == inputs["encoder_thresholds"] == []
 
 
-def test_repeats_of_a_part_are_searched_for_in_no_later_part(files):
+def test_a_part_is_not_searched_for_repeats_in_later_parts(files):
     assert files().repeat_inputs(part(0))["other_images"] == ["results/images/web/00000.json"]
     assert len(files().repeat_inputs(part(1))["other_images"]) == 2
 
 
-def test_given_thresholds_ask_for_no_calibration(files):
+def test_given_thresholds_need_no_calibration(files):
     given = files(distance=20, encoders=["own"], similarity={"own": 0.9})
 
     inputs = given.candidate_inputs(part(0))
@@ -60,7 +60,7 @@ def test_only_test_sets_are_hashed_in_all_views(files):
     assert [files().views(names[name]) for name in ("web", "val")] == ["train", "test"]
 
 
-def test_a_sample_is_read_for_the_training_corpus_alone(files):
+def test_only_the_training_corpus_reads_a_sample(files):
     sampled = files(sample=10)
 
     assert sampled.sample(part(0)) == ["results/searched/web.json"]

@@ -1,4 +1,4 @@
-"""The memory of a search for near hashes, and of verifying what it finds: by their blocks."""
+"""Searching near hashes and verifying candidates needs memory only for one block."""
 
 import textwrap
 
@@ -54,7 +54,7 @@ VERIFY = textwrap.dedent(
 )
 
 
-def test_four_times_the_hashes_take_no_more_than_their_own_bytes():
+def test_four_times_the_hashes_add_only_their_own_bytes():
     few, many = 500_000, 2_000_000
 
     grown = peak_memory_mb(SEARCH, many) - peak_memory_mb(SEARCH, few)

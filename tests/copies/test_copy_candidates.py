@@ -38,7 +38,7 @@ def test_a_mirrored_and_a_cropped_copy_are_found_by_their_views():
     assert [row["view"] for row in found.to_pylist()] == ["mirrored", "80% centre"]
 
 
-def test_a_copy_with_something_over_one_half_is_found_by_another():
+def test_a_copy_with_one_half_covered_is_found_by_the_other_half():
     image = drawing(3)
     covered = image.copy()
     covered[50:] = drawing(8)[50:]
@@ -73,7 +73,7 @@ def test_an_encoder_adds_pairs_at_its_similarity_or_above():
     assert pairs(found, "similarity", "encoder") == [(0, 0, 1.0, "own"), (1, 1, exact, "own")]
 
 
-def test_repeats_are_pairs_with_an_earlier_image_equal_ones_with_the_first_alone():
+def test_repeats_pair_with_an_earlier_image_and_equal_ones_only_with_the_first():
     image = drawing(0)
     corpus = described([image, drawing(1), image, image, (image * 0.8).astype(np.uint8)])
 
@@ -82,7 +82,7 @@ def test_repeats_are_pairs_with_an_earlier_image_equal_ones_with_the_first_alone
     assert pairs(found) == [(0, 2), (0, 3), (0, 4)]
 
 
-def test_an_encoder_pairs_images_of_equal_pixels_with_the_first_alone():
+def test_an_encoder_pairs_images_of_equal_pixels_only_with_the_first():
     image = drawing(0)
     corpus = described([image, drawing(3), image, image])
     vectors = np.ones((4, 1), np.float16)
@@ -93,7 +93,7 @@ def test_an_encoder_pairs_images_of_equal_pixels_with_the_first_alone():
     assert pairs(found) == [(0, 1), (0, 2), (0, 3)]
 
 
-def test_of_many_candidates_the_nearest_are_kept(monkeypatch, caplog):
+def test_the_nearest_of_many_candidates_are_kept(monkeypatch, caplog):
     monkeypatch.setattr(candidates, "MOST", 2)
     image = drawing(0)
     tests = [(image * share).astype(np.uint8) for share in (0.7, 1.0, 0.9, 0.8)]
@@ -107,7 +107,7 @@ def test_of_many_candidates_the_nearest_are_kept(monkeypatch, caplog):
 
 
 @pytest.mark.parametrize("side", ["tests", "train", "both"])
-def test_nothing_on_a_side_gives_no_candidates(side):
+def test_an_empty_side_gives_no_candidates(side):
     nothing = candidates.Described(IMAGES.empty_table(), HASHES.empty_table())
     something = described_tests([drawing(0)])
     tests = nothing if side != "train" else something
@@ -119,7 +119,7 @@ def test_nothing_on_a_side_gives_no_candidates(side):
     assert len(found) == 0
 
 
-def test_parts_change_no_candidate():
+def test_splitting_into_parts_changes_no_candidate():
     drawn = [drawing(seed % 5) for seed in range(12)]
     tests = described_tests(drawn[:4])
     whole = described(drawn)

@@ -14,7 +14,7 @@ def found(one, two):
     return agreement(*pair, aligned(*pair, SAME))
 
 
-def test_box_lies_around_what_differs():
+def test_the_box_encloses_the_difference():
     other = made.texture(0).copy()
     other[60:120, 150:240] = made.texture(1)[60:120, 150:240]
 
@@ -24,7 +24,7 @@ def test_box_lies_around_what_differs():
     assert not box.is_bar
 
 
-def test_all_agrees_beside_the_box():
+def test_everything_outside_the_box_agrees():
     captioned = found(made.texture(0), made.captioned(made.texture(0)))
 
     box = differing_box(captioned)
@@ -33,11 +33,11 @@ def test_all_agrees_beside_the_box():
     assert agreement_beside(captioned, box) == 1
 
 
-def test_equal_pictures_differ_nowhere():
+def test_equal_images_have_no_difference():
     assert differing_box(found(made.texture(0), made.texture(0))) == NOTHING
 
 
-def test_outside_leaves_the_box_out():
+def test_outside_excludes_the_box():
     outside = Box(0.5, 1.0, 0.25, 0.75).outside((4, 8))
 
     assert outside.sum() == 4 * 8 - 2 * 4

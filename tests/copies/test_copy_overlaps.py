@@ -16,7 +16,7 @@ def texture():
     return pyramid_of(made.texture(0))
 
 
-def test_shares_are_of_each_area():
+def test_shares_are_relative_to_each_area():
     small = pyramid_of(made.texture(0)[:120, :150])
 
     assert covered_shares(texture(), small, SAME) == pytest.approx((0.25, 1))
@@ -29,7 +29,7 @@ def test_disjoint_frames_have_no_overlap():
     assert drawn_overlap(texture(), texture(), shifted(0, 239), side=128, smoothing=0.5) is None
 
 
-def test_both_canvases_show_the_same():
+def test_both_canvases_show_the_same_content():
     part = pyramid_of(np.ascontiguousarray(made.texture(0)[40:200, 60:260]))
 
     overlap = drawn_overlap(texture(), part, shifted(-60, -40), side=128, smoothing=0.5)
@@ -39,7 +39,7 @@ def test_both_canvases_show_the_same():
     np.testing.assert_allclose(overlap.first, overlap.second, atol=6)
 
 
-def test_canvas_is_of_the_content():
+def test_the_canvas_covers_the_content():
     margin = np.pad(made.texture(0), ((90, 90), (120, 120), (0, 0)), constant_values=255)
 
     overlap = drawn_overlap(pyramid_of(margin), pyramid_of(margin), SAME, side=64, smoothing=0.1)
@@ -48,7 +48,7 @@ def test_canvas_is_of_the_content():
 
 
 @pytest.mark.parametrize("step", [1, 4])  # more pixels than the canvas has, and fewer
-def test_a_known_overlap_spares_work_and_changes_nothing(step):
+def test_a_known_overlap_saves_work_and_changes_no_result(step):
     pair = [pyramid_of(np.ascontiguousarray(made.texture(n)[::step, ::step])) for n in (0, 1)]
     known = drawn_overlap(*pair, shifted(3, 2), side=128, smoothing=0.8)
 

@@ -37,7 +37,7 @@ def test_equal_pixels_are_identical():
 
 @pytest.mark.parametrize("how", REENCODED)
 @pytest.mark.parametrize("rgb", pictures(), ids=range(4))
-def test_reencoded_pictures_are_verified(rgb, how):
+def test_reencoded_images_are_verified(rgb, how):
     verdict = verify(rgb, REENCODED[how](rgb))
 
     assert (verdict.kind, verdict.edits) == ("re-encoded or resized", ())
@@ -52,7 +52,7 @@ def test_edits_are_named(rgb, name):
 
 
 @pytest.mark.parametrize("share", [0.9, 0.75, 0.5])
-def test_part_of_a_picture_is_cropped(share):
+def test_a_part_of_an_image_is_cropped(share):
     verdict = verify(made.cropped(made.texture(1), share), made.texture(1))
 
     assert (verdict.kind, verdict.edits) == ("edited", ("cropped",))
@@ -60,14 +60,14 @@ def test_part_of_a_picture_is_cropped(share):
     assert verdict.covered_second == pytest.approx(share**2, abs=0.05)
 
 
-def test_picture_laid_on_another_is_overlaid():
+def test_an_image_pasted_on_another_is_overlaid():
     verdict = verify(made.drawing(1), made.pasted(made.drawing(1), made.texture(2), (50, 80), 0.6))
 
     assert (verdict.kind, verdict.edits) == ("edited", ("overlaid",))
     assert verdict.covered_second == pytest.approx(0.36, abs=0.03)
 
 
-def test_turn_by_ten_degrees_is_found_by_features():
+def test_features_find_a_rotation_by_ten_degrees():
     verdict = verify(made.texture(3), made.turned(made.texture(3), 10))
 
     assert (verdict.kind, verdict.edits, verdict.method) == ("edited", ("rotated",), "features")
@@ -82,7 +82,7 @@ def test_several_edits_are_all_named():
     assert verdict.edits == ("bordered", "mirrored")
 
 
-def test_brightness_and_grey_are_recolouring():
+def test_brightness_and_grey_count_as_recolouring():
     rgb = made.drawing(0)
     grey = np.repeat(rgb.mean(axis=2, keepdims=True), 3, axis=2).astype(np.uint8)
 
@@ -91,16 +91,16 @@ def test_brightness_and_grey_are_recolouring():
 
 
 @pytest.mark.parametrize("suits", ["♥♦", "♣♠", "♥♠", "♦♣"])
-def test_cards_of_other_suits_are_lookalikes(suits):
+def test_cards_of_different_suits_are_lookalikes(suits):
     assert verify(made.card(suits[0]), made.card(suits[1])).kind == "lookalike"
 
 
-def test_cards_of_other_numbers_are_lookalikes():
+def test_cards_of_different_numbers_are_lookalikes():
     assert verify(made.card("♠", 5), made.card("♠", 3)).kind == "lookalike"
 
 
 @pytest.mark.parametrize("signs", ["➜➤", "➜➔", "☎☏", "☺☹"])
-def test_signs_of_other_shape_are_lookalikes(signs):
+def test_signs_of_different_shapes_are_lookalikes(signs):
     one, two = (made.symbol(sign) for sign in signs)
 
     assert verify(one, two).kind == "lookalike"
@@ -111,7 +111,7 @@ def test_hexagons_on_a_side_and_on_a_corner_are_lookalikes():
 
 
 @pytest.mark.parametrize("sign", "☺♣")
-def test_one_sign_drawn_twice_almost_at_one_place_is_a_lookalike(sign):
+def test_one_sign_drawn_twice_at_almost_the_same_place_is_a_lookalike(sign):
     moved = made.symbol(sign, at=(103, 100), angle=1)
 
     assert verify(made.symbol(sign), moved).kind == "lookalike"
@@ -125,7 +125,7 @@ def test_one_sign_drawn_twice_at_random_is_a_lookalike():
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_different_pictures_are_lookalikes(seed):
+def test_different_images_are_lookalikes(seed):
     one, two = made.drawing(seed), made.drawing(seed + 10)
 
     assert verify(one, two).kind == "lookalike"
@@ -133,7 +133,7 @@ def test_different_pictures_are_lookalikes(seed):
 
 
 @pytest.mark.parametrize("name", [*EDITED, "none"])
-def test_order_of_the_two_does_not_matter(name):
+def test_the_order_of_the_two_images_does_not_matter(name):
     one = made.drawing(4)
     two = made.drawing(5) if name == "none" else edited(one, name)
 
@@ -160,7 +160,7 @@ def test_uniform_images_are_compared_by_colour(size):
 
 
 @pytest.mark.parametrize("size", [(2, 2), (3, 7), (7, 200), (9, 9), (2, 700)])
-def test_any_size_is_told(size):
+def test_images_of_any_size_are_judged(size):
     rng = np.random.default_rng(0)
     one, two = rng.integers(0, 256, (2, *size, 3), np.uint8)
 
@@ -168,7 +168,7 @@ def test_any_size_is_told(size):
     assert verify(one, one ^ 1).kind == "re-encoded or resized"
 
 
-def test_large_picture_is_verified():
+def test_a_large_image_is_verified():
     rgb = made.drawing(0, size=(3600, 5000))
 
     verdict = verify(rgb, made.resized(rgb, 0.1))
@@ -176,7 +176,7 @@ def test_large_picture_is_verified():
     assert verdict.kind == "re-encoded or resized"
 
 
-def test_numbers_are_shares():
+def test_numbers_of_a_verdict_are_shares():
     for name in EDITED:
         verdict = verify(made.drawing(6), edited(made.drawing(6), name))
 

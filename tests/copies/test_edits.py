@@ -19,7 +19,7 @@ def pairs():
 
 
 @pytest.mark.parametrize("name", ["bordered", "overlaid"])
-def test_what_surrounds_a_picture_is_named(name):
+def test_the_surroundings_of_an_image_are_named(name):
     larger, rgb = pairs()
     pair = pyramid_of(rgb), pyramid_of(larger[name])
 
@@ -27,14 +27,14 @@ def test_what_surrounds_a_picture_is_named(name):
     assert placed_edits(*pair[::-1], inverted(SHIFTED)) == {name}
 
 
-def test_part_without_a_seam_is_cropped():
+def test_a_part_without_a_seam_is_cropped():
     whole = made.texture(0, (180, 240))
     part = np.ascontiguousarray(whole[30:150, 40:200])
 
     assert placed_edits(pyramid_of(part), pyramid_of(whole), SHIFTED) == {"cropped"}
 
 
-def test_narrow_rim_goes_without_a_word():
+def test_a_narrow_rim_is_not_named():
     rgb = pyramid_of(made.texture(0, (120, 160)))
     near = np.array([[1.01, 0, -1], [0, 1.01, -1]])
 
@@ -49,7 +49,7 @@ def test_narrow_rim_goes_without_a_word():
         ([[-1, 0, 160], [0, -1, 120]], {"rotated"}),
     ],
 )
-def test_mirrors_and_turns_are_named(linear, names):
+def test_mirroring_and_rotation_are_named(linear, names):
     rgb = pyramid_of(made.texture(0, (120, 160)))
 
     assert placed_edits(rgb, rgb, np.array(linear, np.float64)) == names

@@ -21,7 +21,7 @@ def embeddings(path, encoder, rows):
     return LabelledFile(path, {"encoder": encoder})
 
 
-def test_each_encoder_has_both_sides_and_images_that_are_not_searched_are_left_out(tmp_path):
+def test_each_encoder_has_both_sides_and_omits_images_that_are_not_searched(tmp_path):
     others = [embeddings(tmp_path / f"{name}.parquet", name, [4, 5]) for name in ("a", "b")]
     own = [embeddings(tmp_path / f"own-{name}.parquet", name, [0, 1, 2]) for name in ("a", "b")]
     searched = described([drawing(0), drawing(1)]).images

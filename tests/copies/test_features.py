@@ -17,7 +17,7 @@ def shown(matched, rgb):
     return corners(pyramid_of(rgb)) @ matched.to_second[:, :2].T + matched.to_second[:, 2]
 
 
-def test_crop_is_placed():
+def test_a_crop_is_placed():
     whole, part = made.texture(0), np.ascontiguousarray(made.texture(0)[50:200, 30:230])
 
     best = max(found(part, whole), key=lambda matched: matched.inliers)
@@ -26,7 +26,7 @@ def test_crop_is_placed():
     np.testing.assert_allclose(shown(best, part)[2], (230, 200), atol=3)
 
 
-def test_mirrored_picture_is_placed():
+def test_a_mirrored_image_is_placed():
     rgb = made.texture(1)
 
     best = max(found(rgb, np.ascontiguousarray(rgb[:, ::-1])), key=lambda one: one.inliers)
@@ -35,14 +35,14 @@ def test_mirrored_picture_is_placed():
     assert best.inliers > 50
 
 
-def test_turned_picture_is_placed():
+def test_a_rotated_image_is_placed():
     best = found(made.texture(2), made.turned(made.texture(2), 20))[0]
 
     angle = np.degrees(np.arctan2(best.to_second[0, 1], best.to_second[0, 0]))
     assert angle == pytest.approx(20, abs=1)
 
 
-def test_plain_pictures_have_no_features():
+def test_uniform_images_have_no_features():
     plain = np.full((90, 90, 3), 200, np.uint8)
 
     assert found(plain, plain) == []

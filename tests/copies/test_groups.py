@@ -27,7 +27,7 @@ def kept(manifest):
     return [row["row"] for row in manifest.to_pylist() if row["kept"]]
 
 
-def test_copies_of_copies_are_of_one_group_across_parts():
+def test_copies_of_copies_share_a_group_across_parts():
     groups = group_repeats([pairs(pair(1, 2), pair(4, 6)), pairs(pair(2, 5))]).to_pylist()
 
     assert [(row["row"], row["first_row"], row["size"]) for row in groups] == [
@@ -39,11 +39,11 @@ def test_copies_of_copies_are_of_one_group_across_parts():
     ]
 
 
-def test_lookalikes_are_in_no_group():
+def test_lookalikes_belong_to_no_group():
     assert len(group_repeats([pairs(pair(1, 2, "lookalike")), pairs()])) == 0
 
 
-def test_one_image_of_each_group_stays(base):
+def test_one_image_of_each_group_is_kept(base):
     groups = group_repeats([pairs(pair(1, 2), pair(2, 5))])
 
     manifest = without_repeats(base, groups)
@@ -53,7 +53,7 @@ def test_one_image_of_each_group_stays(base):
     assert (left["duplicate_row"], left["reason"]) == (1, "repeats another image")
 
 
-def test_copies_of_test_images_are_removed_lookalikes_stay(base):
+def test_copies_of_test_images_are_removed_and_lookalikes_are_kept(base):
     found = pairs(pair(7, 2, "lookalike"), pair(3, 4, "edited"), pair(9, 4, "identical bytes"))
     found = found.append_column("testset", pa.array(["val", "val", "a"]))
 
@@ -65,7 +65,7 @@ def test_copies_of_test_images_are_removed_lookalikes_stay(base):
     assert left["reason"] == "copy of a test image: identical bytes"
 
 
-def test_without_pairs_every_image_stays(base):
+def test_without_pairs_every_image_is_kept(base):
     nothing = pairs().append_column("testset", pa.array([], pa.string()))
 
     assert kept(without_copies(base, nothing)) == list(range(8))

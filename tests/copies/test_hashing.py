@@ -22,7 +22,7 @@ def bits(left, right):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_hash_survives_another_size_and_less_light(seed):
+def test_a_hash_survives_resizing_and_darkening(seed):
     image = drawing(seed, (240, 200))
     half = np.asarray(Image.fromarray(image).resize((120, 100), Image.Resampling.BICUBIC))
 
@@ -30,7 +30,7 @@ def test_a_hash_survives_another_size_and_less_light(seed):
     assert bits(image, (image * 0.6).astype(np.uint8)) <= 8
 
 
-def test_hashes_of_different_images_are_far_apart():
+def test_different_images_have_distant_hashes():
     assert min(bits(drawing(0), drawing(seed)) for seed in range(1, 30)) > 64
 
 
@@ -39,14 +39,14 @@ def test_a_flat_image_has_a_hash_of_low_quality():
     assert image_hash(drawing(0))[1] >= LOW_QUALITY
 
 
-def test_pixels_are_equal_only_in_equal_shape():
+def test_equal_pixels_require_equal_shapes():
     image = drawing(0, (40, 10))
 
     assert pixels_digest(image) == pixels_digest(image.copy())
     assert pixels_digest(image) != pixels_digest(image.reshape(40, 10, 3))
 
 
-def test_every_image_is_a_row_and_every_view_another():
+def test_every_image_has_a_row_and_every_view_has_one():
     framed = np.pad(drawing(1), ((20, 20), (20, 20), (0, 0)), constant_values=0)
 
     images, hashes = described([drawing(0), framed])
@@ -80,7 +80,7 @@ def test_images_are_read_from_a_shard(tmp_path):
 
 
 @pytest.mark.parametrize("content", [b"no image", None])
-def test_a_shard_that_was_changed_after_indexing_is_refused(tmp_path, content):
+def test_a_shard_changed_after_indexing_is_refused(tmp_path, content):
     files = [png(drawing(0)), *([content] if content else [])]
     samples = write_shard(tmp_path / "0.tar", files)
     more = pa.table({"shard": pa.array([0], pa.int32()), "row": pa.array([1], pa.int32())})

@@ -13,21 +13,21 @@ def judgement(one, two, placed=SAME):
     return judged(*pair, placed, agreement(*pair, aligned(*pair, placed)))
 
 
-def test_equal_pictures_are_copies_with_nothing_done():
+def test_equal_images_are_copies_without_edits():
     assert judgement(made.drawing(0), made.drawing(0)) == Judgement(True, False, False)
 
 
-def test_other_pictures_are_no_copies():
+def test_different_images_are_not_copies():
     assert judgement(made.drawing(0), made.drawing(1)) == NO_COPY
 
 
-def test_bar_is_laid_over():
+def test_a_bar_counts_as_an_overlay():
     rgb = made.texture(0)
 
     assert judgement(rgb, made.captioned(rgb)) == Judgement(True, True, False)
 
 
-def test_poor_content_must_keep_its_colours():
+def test_content_of_low_richness_must_keep_its_colours():
     black, blue = made.symbol("●"), made.symbol("●").copy()
     blue[..., 2] = np.maximum(blue[..., 2], 200)
     blue[..., 0] = np.where(blue[..., 0] > 128, 120, 60)
@@ -36,7 +36,7 @@ def test_poor_content_must_keep_its_colours():
     assert not judgement(black, blue).copied
 
 
-def test_rich_content_may_change_its_colours():
+def test_content_of_high_richness_may_change_its_colours():
     rgb = made.drawing(1, shapes=20)
     other = (rgb[..., [1, 0, 2]] * np.array([0.5, 0.9, 0.7]) + 20).astype(np.uint8)
 

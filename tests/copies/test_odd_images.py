@@ -60,7 +60,7 @@ def test_corrupt_and_one_pixel_images_are_dropped_with_a_reason(tmp_path, image)
     assert (len(described.images), dropped) == (1, 3)
 
 
-def test_an_image_in_other_colour_spaces_and_formats_is_a_copy(tmp_path, image):
+def test_an_image_in_another_colour_space_or_format_is_a_copy(tmp_path, image):
     deep = Image.fromarray(np.asarray(image.convert("L")).astype(np.uint16) * 257)
     train = [
         saved(image.convert("CMYK"), "JPEG", quality=95),
@@ -76,7 +76,7 @@ def test_an_image_in_other_colour_spaces_and_formats_is_a_copy(tmp_path, image):
     assert {found[0, row] for row in (0, 3, 4)} <= {"identical pixels", "re-encoded or resized"}
 
 
-def test_a_test_set_that_is_the_train_set_is_identical_bytes(tmp_path):
+def test_a_test_set_equal_to_the_training_set_has_identical_bytes(tmp_path):
     files = [png(drawing(seed)) for seed in range(4)]
 
     found = kinds(tmp_path, files, files)
@@ -84,7 +84,7 @@ def test_a_test_set_that_is_the_train_set_is_identical_bytes(tmp_path):
     assert {found[row, row] for row in range(4)} == {"identical bytes"}
 
 
-def test_images_that_are_equal_only_when_reduced_are_resized_not_identical(tmp_path):
+def test_images_equal_only_after_reduction_are_resized_and_not_identical(tmp_path):
     large = np.kron(drawing(3, (320, 300)), np.ones((4, 4, 1), np.uint8))
 
     found = kinds(tmp_path, [png(large)], [png(reduced(large, 512))])
@@ -92,14 +92,14 @@ def test_images_that_are_equal_only_when_reduced_are_resized_not_identical(tmp_p
     assert found == {(0, 0): "re-encoded or resized"}
 
 
-def test_images_that_are_all_equal_are_all_copies(tmp_path):
+def test_all_equal_images_are_copies(tmp_path):
     files = [png(flat(120))] * 3
 
     assert len(kinds(tmp_path, files, files)) == 9
 
 
 @pytest.mark.parametrize(("tests", "train"), [(0, 3), (3, 0), (0, 0), (1, 1)])
-def test_no_image_or_one_is_no_fault(tmp_path, tests, train):
+def test_zero_or_one_image_causes_no_error(tmp_path, tests, train):
     drawn = [png(drawing(seed)) for seed in range(3)]
 
     found = kinds(tmp_path, drawn[:tests], drawn[:train])

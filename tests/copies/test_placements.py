@@ -14,16 +14,16 @@ def around_the_middle(degrees, zoom=1.0, shift=0.0):
 
 
 @pytest.mark.parametrize("degrees", [0, 10, 90, 137, 180])
-def test_angle_is_that_of_the_turn(degrees):
+def test_the_angle_is_that_of_the_rotation(degrees):
     assert turned_by(around_the_middle(degrees)) == (pytest.approx(degrees), False)
 
 
-def test_flips_are_mirrored_and_turned():
+def test_a_vertical_flip_is_a_mirroring_and_a_half_turn():
     assert turned_by(np.array([[1.0, 0, 0], [0, -1, 100]])) == (pytest.approx(180), True)
 
 
 @pytest.mark.parametrize(("degrees", "askew"), [(2, 2), (88, 2), (93, 3), (135, 45), (180, 0)])
-def test_askew_is_counted_from_quarter_turns(degrees, askew):
+def test_askew_is_measured_from_quarter_turns(degrees, askew):
     assert askew_by(around_the_middle(degrees)) == pytest.approx(askew, abs=1e-6)
 
 
@@ -32,7 +32,7 @@ def test_askew_is_counted_from_quarter_turns(degrees, askew):
     [
         (around_the_middle(0), True, True),
         (around_the_middle(90), True, True),
-        (around_the_middle(0, zoom=0.5), False, True),  # a border, or laid on another picture
+        (around_the_middle(0, zoom=0.5), False, True),  # a border, or laid on another image
         (around_the_middle(0, zoom=1.5), False, True),  # a crop
         (around_the_middle(0, shift=20), False, False),
         (around_the_middle(0, shift=2), False, False),  # all but whole
@@ -42,6 +42,6 @@ def test_askew_is_counted_from_quarter_turns(degrees, askew):
         (around_the_middle(10, zoom=1.1), False, False),
     ],
 )
-def test_alignments_that_editing_produces_are_recognised(placed, whole, usual):
+def test_alignments_produced_by_editing_are_recognised(placed, whole, usual):
     assert is_whole(FRAME, FRAME, placed) == whole
     assert is_usual(FRAME, FRAME, placed) == usual

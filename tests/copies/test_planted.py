@@ -54,7 +54,7 @@ def test_copies_of_copies_are_planted_too(world):
     assert (web["candidates_besides"], web["verified_besides"]) == (1, 1)
 
 
-def test_where_nothing_was_planted_every_pair_is_besides():
+def test_without_planted_copies_every_pair_counts_as_additional():
     found = {"val": pairs(pair(7, 0))}
 
     (row,) = compare_planted(truth((0, None, None)), found, "web").to_pylist()

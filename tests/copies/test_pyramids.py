@@ -18,14 +18,14 @@ def mapped(matrix, places):
 
 
 @given(numbers, numbers, numbers, numbers, points)
-def test_inverse_maps_back(a, b, x, d, places):
+def test_the_inverse_maps_back(a, b, x, d, places):
     matrix = affine(a, b, x, d)
 
     np.testing.assert_allclose(mapped(inverted(matrix), mapped(matrix, places)), places, atol=1e-6)
 
 
 @given(numbers, numbers, numbers, numbers, points)
-def test_composed_applies_the_inner_map_first(a, b, x, d, places):
+def test_a_composition_applies_the_inner_map_first(a, b, x, d, places):
     outer, inner = affine(a, b, x, d), affine(d, a, b, x)
 
     both = mapped(composed(outer, inner), places)
@@ -39,13 +39,13 @@ def test_levels_halve_down_to_eight_pixels():
     assert [level.shape[:2] for level in pyramid.levels] == [(100, 70), (50, 35), (25, 18), (12, 9)]
 
 
-def test_large_pictures_are_reduced_first():
+def test_large_images_are_reduced_first():
     pyramid = pyramid_of(np.zeros((600, 1200, 3), np.uint8))
 
     assert pyramid.size == (FRAME_SIDE // 2, FRAME_SIDE)
 
 
-def test_drawn_part_is_that_of_the_picture():
+def test_the_drawn_part_matches_the_image():
     rgb = np.random.default_rng(0).integers(0, 256, (40, 50, 3), np.uint8)
 
     canvas, inside = drawn(pyramid_of(rgb), np.array([[1.0, 0, 7], [0, 1, 3]]), (20, 30), 1.0)
@@ -54,7 +54,7 @@ def test_drawn_part_is_that_of_the_picture():
     assert inside.all()
 
 
-def test_what_lies_outside_of_the_picture_is_not_inside():
+def test_points_outside_the_image_are_not_inside():
     pyramid = pyramid_of(np.full((40, 50, 3), 9, np.uint8))
 
     _, inside = drawn(pyramid, np.array([[1.0, 0, -10], [0, 1, 0]]), (40, 70), 1.0)

@@ -24,7 +24,7 @@ def brute(distances, limit):
 
 
 @given(n=SIZES, m=SIZES, distance=st.integers(0, 256), seed=st.integers(0, 99))
-def test_hash_pairs_are_those_of_brute_force(n, m, distance, seed):
+def test_hash_pairs_equal_those_of_brute_force(n, m, distance, seed):
     dice = np.random.default_rng(seed)
     first, second = (dice.integers(0, 4, (k, 32), dtype=np.uint8) for k in (n, m))
     distances = np.bitwise_count(first[:, None] ^ second[None]).sum(axis=2, dtype=int)
@@ -35,7 +35,7 @@ def test_hash_pairs_are_those_of_brute_force(n, m, distance, seed):
 
 
 @given(n=SIZES, m=SIZES, distance=st.integers(0, 100_000), seed=st.integers(0, 99))
-def test_thumbnail_pairs_are_those_of_brute_force(n, m, distance, seed):
+def test_thumbnail_pairs_equal_those_of_brute_force(n, m, distance, seed):
     dice = np.random.default_rng(seed)
     first, second = (dice.integers(0, 128, (k, 192), dtype=np.uint8) // 8 * 4 for k in (n, m))
     distances = ((first[:, None].astype(int) - second[None]) ** 2).sum(axis=2)

@@ -15,13 +15,13 @@ def shown(table, **asked):
     ]
 
 
-def test_of_each_searched_image_the_nearest_pair_is_shown():
+def test_each_searched_image_shows_its_nearest_pair():
     found = pairs(pair(1, 5, agreement=0.8), pair(1, 6, agreement=0.9), pair(2, 7, agreement=0.7))
 
     assert shown(found) == [(1, 6), (2, 7)]
 
 
-def test_kinds_share_the_places():
+def test_kinds_share_the_available_places():
     found = pairs(
         *(pair(n, n, "identical bytes") for n in range(10)),
         *(pair(n, n, "edited", agreement=0.9) for n in range(10, 20)),
@@ -30,7 +30,7 @@ def test_kinds_share_the_places():
     assert shown(found) == [(0, 0), (1, 1), (10, 10), (11, 11)]
 
 
-def test_lookalikes_are_shown_on_their_own():
+def test_lookalikes_are_shown_separately():
     found = pairs(pair(0, 0), pair(1, 1, "lookalike", agreement=0.4))
 
     assert shown(found, which="lookalikes") == [(1, 1)]

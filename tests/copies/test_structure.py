@@ -19,7 +19,7 @@ def canvas(seed, size=(60, 80)):
     return cv2.resize(made.texture(seed, (240, 320)), size[::-1]).astype(np.float32)
 
 
-def test_equal_canvases_agree_throughout():
+def test_equal_canvases_agree_everywhere():
     same = compared(Windows(canvas(0)), Windows(canvas(0)), EVERYWHERE)
 
     assert same.agreement == 1
@@ -31,7 +31,7 @@ def test_brightness_does_not_matter_but_contrast_does():
     assert compared(Windows(canvas(0)), Windows(canvas(0) * 0.2), EVERYWHERE).agreement < 0.1
 
 
-def test_plain_background_agrees_with_nothing():
+def test_a_uniform_background_agrees_with_nothing():
     one, two = np.full((2, 60, 80, 3), 255, np.float32)
     one[10:30, 10:30] = two[10:30, 50:70] = canvas(0)[:20, :20]
 
@@ -41,7 +41,7 @@ def test_plain_background_agrees_with_nothing():
     assert not different.in_either[40:].any()
 
 
-def test_structure_is_that_of_a_loop_over_windows():
+def test_structure_equals_a_loop_over_windows():
     one, reach = canvas(1), WINDOW // 2
     inner = slice(reach, -reach)
 
@@ -53,13 +53,13 @@ def test_structure_is_that_of_a_loop_over_windows():
     np.testing.assert_array_equal(found[clear], (spread > 144)[clear])
 
 
-def test_faint_pictures_have_structure_too():
+def test_faint_images_also_have_structure():
     faint = 128 + canvas(0) / 6
 
     assert compared(Windows(faint), Windows(faint), EVERYWHERE).in_first.mean() > 0.2
 
 
-def test_known_windows_lie_inside():
+def test_known_windows_contain_no_outside_pixel():
     inside = EVERYWHERE.copy()
     inside[30, 40] = False
 
@@ -67,7 +67,7 @@ def test_known_windows_lie_inside():
 
 
 @pytest.mark.parametrize("sigma", [1.0, 2.5])
-def test_sharper_canvas_is_blurred_like_the_other(sigma):
+def test_the_sharper_canvas_is_blurred_to_match_the_other(sigma):
     soft = cv2.GaussianBlur(canvas(0), (0, 0), sigma)
 
     for one, two in (
@@ -78,5 +78,5 @@ def test_sharper_canvas_is_blurred_like_the_other(sigma):
         assert left == pytest.approx(right, rel=0.35)
 
 
-def test_empty_mask_has_no_sharpness():
+def test_an_empty_mask_has_no_sharpness():
     assert sharpness(canvas(0), ~EVERYWHERE) == 0

@@ -17,7 +17,7 @@ def shown(matrix, rgb):
 
 
 @pytest.mark.parametrize("swapped", [False, True])
-def test_picture_is_found_within_another(swapped):
+def test_an_image_is_found_within_another(swapped):
     part, host = pictures()
     pair = (host, part) if swapped else (part, host)
 
@@ -28,7 +28,7 @@ def test_picture_is_found_within_another(swapped):
     np.testing.assert_allclose(shown(matrix, part)[2], (250, 160), atol=8)
 
 
-def test_mirrored_picture_is_found():
+def test_a_mirrored_image_is_found():
     part, host = pictures()
     pair = np.ascontiguousarray(part[:, ::-1]), host
 
@@ -37,14 +37,14 @@ def test_mirrored_picture_is_found():
     np.testing.assert_allclose(shown(best.to_second, part)[0], (250, 60), atol=8)
 
 
-def test_plain_pictures_are_nowhere():
+def test_uniform_images_are_not_found():
     plain = template_of(pyramid_of(np.full((60, 80, 3), 40, np.uint8)))
 
     assert template_candidates(plain, plain) == []
 
 
 @pytest.mark.parametrize("height", range(280, 300))
-def test_a_part_as_high_as_the_other_picture_is_compared(height):
+def test_a_part_as_high_as_the_other_image_is_compared(height):
     sign, ground = made.symbol("✈"), np.full((height, 400, 3), 90, np.uint8)
     host = template_of(pyramid_of(made.pasted(sign, ground, (20, 150), 0.9)))
 

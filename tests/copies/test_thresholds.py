@@ -44,13 +44,13 @@ def test_the_loosest_threshold_within_the_rate_is_chosen(counts, pairs, rate):
     assert choice.row == (within[-1] if within else None)
 
 
-def test_the_allowed_number_is_exact():
+def test_the_number_of_allowed_false_positives_is_exact():
     assert allowed_positives(10_000_000, 0.3) == 3
     assert allowed_positives(9_999_999, 0.3) == 2
     assert allowed_positives(0, 1) == 0
 
 
-def test_few_pairs_allow_what_does_not_show_a_higher_rate():
+def test_few_pairs_allow_counts_that_do_not_prove_a_higher_rate():
     low = [binomtest(k, 425_000).proportion_ci(0.95, "exact").low * 1e6 for k in (2, 3)]
 
     assert low[0] < 1 < low[1]
@@ -64,7 +64,7 @@ def test_enough_pairs_resolve_the_rate():
     assert "at most 1 false positives per million of 2,000,000 negative pairs" in choice.why
 
 
-def test_too_few_pairs_choose_and_say_that_they_are_too_few():
+def test_too_few_pairs_give_a_choice_and_a_note_that_they_are_too_few():
     assert choose_threshold(curve_of([0, 1], 400_000), per_million=2.5).resolved
 
     choice = choose_threshold(curve_of([0, 1, 3, 4], 399_999), per_million=2.5)
@@ -76,7 +76,7 @@ def test_too_few_pairs_choose_and_say_that_they_are_too_few():
     assert "It has 3 false positives" in choice.why
 
 
-def test_a_strictest_threshold_beyond_the_rate_is_not_chosen():
+def test_the_strictest_threshold_is_not_chosen_beyond_the_rate():
     choice = choose_threshold(curve_of([5, 9], 3_000_000))
 
     assert (choice.row, choice.threshold) == (None, None)
@@ -86,7 +86,7 @@ def test_a_strictest_threshold_beyond_the_rate_is_not_chosen():
 @pytest.mark.parametrize(
     ("curve", "missing"), [(curve_of([0, 0], 0), "negative pairs"), (curve_of([], 9), "copies")]
 )
-def test_nothing_measured_chooses_nothing(curve, missing):
+def test_without_measurements_no_threshold_is_chosen(curve, missing):
     choice = choose_threshold(curve)
 
     assert choice.row is None
@@ -108,7 +108,7 @@ def test_the_table_shows_rates_bounds_and_the_choice():
     assert table["per_million_high"][1].as_py() == pytest.approx(high * 1e6, abs=1e-5)
 
 
-def test_the_table_says_why_nothing_was_chosen():
+def test_the_table_says_why_no_threshold_was_chosen():
     curve = curve_of([5, 9], 3_000_000)
 
     table = thresholds_table("pdq", curve, choose_threshold(curve))
@@ -125,7 +125,7 @@ def test_the_table_says_that_a_choice_is_not_resolved():
     assert "1,000 negative pairs cannot measure 1 per million" in table["note"][0].as_py()
 
 
-def test_what_was_not_measured_is_null():
+def test_unmeasured_values_are_null():
     curve = curve_of([0, 0], 0, copies=0)
 
     table = thresholds_table("pdq", curve, choose_threshold(curve))
@@ -144,13 +144,13 @@ def table_of(false_positives, per_million, pairs=1_000_000):
     ("images", "threshold"),
     [(None, 3), (100, 3), (300, 3), (3_000, 2), (15_000, 1), (10_000_000, 0)],
 )
-def test_the_more_images_are_compared_with_each_other_the_stricter_the_threshold(images, threshold):
+def test_more_compared_images_make_the_threshold_stricter(images, threshold):
     table = table_of([0, 2, 10, 100], per_million=100)
 
     assert threshold_among(table, images) == threshold
 
 
-def test_where_the_rate_was_not_measured_no_looser_threshold_than_the_advised_one_is_taken():
+def test_without_a_measured_rate_the_threshold_is_no_looser_than_the_advised_one():
     table = table_of([0, 0, 0, 100], per_million=100)
 
     assert threshold_among(table, 1_000_000) == 2
@@ -172,11 +172,11 @@ def test_beyond_the_advised_threshold_the_rate_must_be_certain(counts, pairs, th
     assert choice.threshold == threshold
 
 
-def test_the_advised_threshold_is_not_chosen_where_even_the_strictest_lets_too_much_through():
+def test_no_threshold_is_chosen_if_the_strictest_exceeds_the_rate():
     choice = choose_threshold(curve_of([500, 600], 1_000_000), per_million=100, advised=1)
 
     assert choice.threshold is None
 
 
-def test_where_none_was_chosen_none_is_taken():
+def test_without_a_choice_no_threshold_is_used():
     assert threshold_among(table_of([100], per_million=10), 5) is None

@@ -6,7 +6,7 @@ from clipaudit.copies.views import HALVES, WHOLE, reduced, train_views
 from clipaudit.copies.views import test_views as all_views
 
 
-def test_a_training_image_without_a_border_has_its_halves_beside():
+def test_a_training_image_without_a_border_has_a_whole_view_and_halves():
     assert [name for name, _ in train_views(drawing(0))] == [WHOLE, *HALVES]
 
 
@@ -19,7 +19,7 @@ def test_a_border_is_trimmed():
     assert np.array_equal(views["trimmed"], image)
 
 
-def test_views_of_a_test_image_have_names_of_their_own():
+def test_views_of_a_test_image_have_unique_names():
     names = [name for name, _ in all_views(drawing(0))]
 
     assert len(set(names)) == len(names)
@@ -27,7 +27,7 @@ def test_views_of_a_test_image_have_names_of_their_own():
 
 
 @pytest.mark.parametrize("size", [(2, 2), (2, 400), (3, 7)])
-def test_tiny_and_narrow_images_have_views_of_two_pixels_or_more(size):
+def test_views_of_tiny_and_narrow_images_have_at_least_two_pixels(size):
     image = np.zeros((*size, 3), np.uint8)
     image[0, 0] = 255
 

@@ -1,4 +1,4 @@
-"""Clusters that are hard on deduplication, and plain answers to who leaves when."""
+"""Clusters that are hard to deduplicate, with plain computations of the removed samples."""
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +13,7 @@ def grid_vectors(rng, n):
 
 
 def clustered(vectors, *, cluster=0, shard=0, rows=None, centroid_similarity=None):
-    """Return CLUSTERED rows; what is given once holds for all."""
+    """Return CLUSTERED rows; a single value applies to all rows."""
     vectors = np.asarray(vectors, dtype=np.float16)
     n, d = vectors.shape
     columns = [

@@ -28,7 +28,7 @@ def case():
 
 
 @pytest.mark.parametrize("backend", ["numpy", "torch"])
-def test_every_row_goes_to_its_most_similar_centroid_the_lowest_of_equals(case, backend):
+def test_every_row_joins_its_most_similar_centroid_and_ties_go_to_the_lowest(case, backend):
     vectors, part = case
     similarity = plain_cosines(embedding_array(part, "here"), vectors)
 
@@ -41,7 +41,7 @@ def test_every_row_goes_to_its_most_similar_centroid_the_lowest_of_equals(case, 
 
 
 @pytest.mark.parametrize("rows", [1, 10, 1000])
-def test_rows_are_sorted_by_cluster_whatever_the_tables(case, monkeypatch, rows):
+def test_rows_are_sorted_by_cluster_for_any_split_into_tables(case, monkeypatch, rows):
     expected = assign(*case, backend="numpy")
     monkeypatch.setattr(assignment, "TABLE_ROWS", rows)
 
@@ -59,7 +59,7 @@ def test_a_part_without_rows_gives_no_rows(case):
     assert assign(vectors, part.slice(0, 0)).num_rows == 0
 
 
-def test_a_zero_centroid_gets_only_what_all_others_are_opposed_to():
+def test_a_zero_centroid_gets_only_rows_opposed_to_all_others():
     part = clustered([[0.5, 0, 0, 0], [-0.5, 0, 0, 0]])
 
     found = assign([[1, 0, 0, 0], [0, 0, 0, 0]], part, backend="numpy")

@@ -42,7 +42,7 @@ def shards():
 
 
 @pytest.mark.parametrize("spare", [0, 1000])
-def test_the_sample_is_the_head_of_the_random_order_whatever_the_parts(shards, monkeypatch, spare):
+def test_the_sample_is_the_head_of_the_random_order_for_any_parts(shards, monkeypatch, spare):
     monkeypatch.setattr(clustering, "SPARE_ROWS", spare)
     whole = pa.concat_tables(shards)
     order = places(whole["shard"].to_numpy(), whole["row"].to_numpy(), seed=7)
@@ -76,13 +76,13 @@ def test_centroids_are_numbered_unit_rows_near_their_samples(shards):
     assert (samples @ vectors.T).max(axis=1).mean() > 0.8
 
 
-def test_as_many_clusters_as_samples_are_the_samples():
+def test_clusters_equal_the_samples_if_there_are_as_many():
     found = train(embeddings(np.eye(4)), clusters=4)
 
     assert sorted(embedding_array(found, "here").tolist()) == sorted(np.eye(4).tolist())
 
 
-def test_copies_of_one_sample_make_centroids_too():
+def test_copies_of_one_sample_also_give_centroids():
     found = train(embeddings(np.tile([0.6, 0.8], (50, 1))), clusters=5)
 
     assert np.isfinite(embedding_array(found, "here")).all()
@@ -100,11 +100,11 @@ def test_more_clusters_than_embeddings_are_refused():
 
 
 @pytest.mark.parametrize(("given", "made"), [(1, 1), (5, 5), (200, 5)])
-def test_clusters_that_follow_the_data_have_39_samples_each(shards, given, made):
+def test_the_default_number_of_clusters_gives_39_samples_each(shards, given, made):
     assert len(train(*shards, clusters=given, follow=True)) == made
 
 
-def test_a_few_samples_are_one_cluster():
+def test_few_samples_form_one_cluster():
     assert len(train(embeddings(np.eye(4)), clusters=50, follow=True)) == 1
 
 
@@ -114,11 +114,11 @@ def test_a_sample_smaller_than_the_clusters_is_refused(clusters):
         train(embeddings(np.eye(4)), clusters=clusters, sample=10)
 
 
-def test_an_embedding_that_is_not_finite_is_named():
+def test_a_non_finite_embedding_is_named():
     with pytest.raises(InputError, match=r"shard 2, row 1.*norm inf"):
         train(embeddings([[1, 0], [np.inf, 0]], shard=2), clusters=1)
 
 
-def test_a_sample_that_is_too_large_for_exact_sums_is_refused():
+def test_a_sample_too_large_for_exact_sums_is_refused():
     with pytest.raises(ConfigError, match=r"268,435,456; its sums are exact up to 134,217,728"):
         train(embeddings(np.eye(4)), clusters=4, sample=2**28)

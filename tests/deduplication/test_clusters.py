@@ -58,7 +58,7 @@ def test_parts_are_not_read_ahead():
     assert max(cluster for _, cluster in opened) == 1  # the head of each stream
 
 
-def test_rows_that_are_not_sorted_by_cluster_are_refused():
+def test_rows_not_sorted_by_cluster_are_refused():
     part = pa.concat_tables([clustered([[0, 1]], cluster=cluster) for cluster in (4, 3)])
 
     with pytest.raises(InputError, match=r"cluster 3 come after those of a later one.*assign"):

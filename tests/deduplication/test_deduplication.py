@@ -13,13 +13,13 @@ def manifest(*rows):
 
 
 def duplicates(*rows):
-    """Each row: shard, row, and unless it never leaves its similarity to another."""
+    """Each row: shard, row, and its similarity to another unless it is never removed."""
     columns = ["shard", "row", "similarity", "duplicate_shard", "duplicate_row"]
     full = [{"cluster": 0} | dict(zip(columns, row, strict=False)) for row in rows]
     return pa.Table.from_pylist(full, schema=DUPLICATES)
 
 
-def test_what_is_more_similar_than_the_threshold_leaves_and_says_why():
+def test_samples_above_the_threshold_are_removed_with_a_reason():
     groups = [
         duplicates((2, 0), (2, 3, 0.75, 2, 0)),
         duplicates((2, 1, 0.5, 2, 0), (9, 9, 0.9, 2, 0)),
@@ -42,14 +42,14 @@ def test_what_is_more_similar_than_the_threshold_leaves_and_says_why():
 
 
 @pytest.mark.parametrize("groups", [[], [duplicates((2, 1))]])
-def test_what_is_in_no_group_was_not_embedded(groups):
+def test_samples_in_no_group_are_removed_as_not_embedded(groups):
     found = deduplicate(manifest(0), groups, threshold=0.5)
 
     assert found["reason"].to_pylist() == [NOT_EMBEDDED]
     assert found["kept"].to_pylist() == [False]
 
 
-def test_rows_keep_the_order_of_the_base_and_what_it_dropped_stays_dropped():
+def test_rows_keep_the_order_and_the_drops_of_the_base():
     groups = [duplicates((2, 0), (2, 5, 0.75, 2, 0), (2, 7, 0.9, 2, 0))]
     base = deduplicate(manifest(7, 0, 5), groups, threshold=0.8)
 

@@ -27,7 +27,7 @@ def find(*parts, rule, **settings):
 
 
 def kept(table, threshold):
-    """Return the rows that stay at a threshold."""
+    """Return the rows kept at a threshold."""
     leaves = pc.fill_null(pc.greater(table["similarity"], threshold), False)
     return table.filter(pc.invert(leaves))["row"].to_pylist()
 
@@ -61,7 +61,7 @@ def parts():
 
 @settings(max_examples=20)
 @given(st.integers(0, 2**32), st.sampled_from([1, 2, 30]), st.sampled_from(RULES))
-def test_each_rule_equals_the_plain_one(seed, n, rule):
+def test_each_rule_equals_its_plain_version(seed, n, rule):
     rng = np.random.default_rng(seed)
     part = clustered(grid_vectors(rng, n), centroid_similarity=rng.choice([-0.5, 0.0, 0.5], n))
 
@@ -79,7 +79,7 @@ def test_each_rule_equals_the_plain_one(seed, n, rule):
         ("paper", [1]),  # the chain is one group, of which a is farthest from the centroid
     ],
 )
-def test_of_a_chain_each_rule_keeps_others(rule, stay):
+def test_each_rule_keeps_different_samples_of_a_chain(rule, stay):
     b, a, c = [0.75, 0.75], [1, 0], [0, 1]  # in the order of the file
     part = clustered([b, a, c], centroid_similarity=[0.9, 0.1, 0.2])
 
@@ -89,7 +89,7 @@ def test_of_a_chain_each_rule_keeps_others(rule, stay):
     assert kept(table, 0.75) == [0, 1, 2]  # a tie stays
 
 
-def test_one_that_left_still_removes_others():
+def test_a_removed_sample_still_removes_others():
     """SemDeDup's code: a-b-c in this order keeps only a, though a and c are no duplicates."""
     part = clustered([[1, 0], [0.75, 0.75], [0, 1]], centroid_similarity=[0.1, 0.2, 0.3])
 
@@ -103,7 +103,7 @@ def test_one_that_left_still_removes_others():
 @pytest.mark.parametrize(
     ("block_rows", "held_rows"), [(1, 3), (3, 7), (16, 16), (1000, 10), (2, 1000)]
 )
-def test_block_sizes_never_show(parts, monkeypatch, rule, block_rows, held_rows):
+def test_block_sizes_do_not_change_the_result(parts, monkeypatch, rule, block_rows, held_rows):
     whole = find(*parts, rule=rule)
     monkeypatch.setattr(reading, "JOINED_ROWS", 4)
 
@@ -113,7 +113,7 @@ def test_block_sizes_never_show(parts, monkeypatch, rule, block_rows, held_rows)
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_parts_and_groups_of_clusters_never_show(parts, rule):
+def test_parts_and_groups_of_clusters_do_not_change_the_result(parts, rule):
     whole = pa.concat_tables(parts).sort_by(
         [("cluster", "ascending"), ("shard", "ascending"), ("row", "ascending")]
     )
@@ -130,7 +130,7 @@ def test_parts_and_groups_of_clusters_never_show(parts, rule):
 @pytest.mark.parametrize("backend", ["numpy", "torch"])
 @pytest.mark.parametrize("held_rows", [12, 1000])
 @pytest.mark.parametrize("rule", ["semdedup", "paper"])
-def test_backends_never_show(parts, monkeypatch, rule, backend, held_rows):
+def test_backends_do_not_change_the_result(parts, monkeypatch, rule, backend, held_rows):
     usual = find(*parts, rule=rule, floor=0.0)
     monkeypatch.setattr(reading, "JOINED_ROWS", 16)
     sizes = {"block_rows": 8, "held_rows": held_rows, "floor": 0.0}
@@ -138,7 +138,7 @@ def test_backends_never_show(parts, monkeypatch, rule, backend, held_rows):
     assert find(*parts, rule=rule, backend=backend, threads=1, **sizes) == usual
 
 
-def test_rows_are_sorted_by_address_and_none_is_missing(parts):
+def test_rows_are_complete_and_sorted_by_address(parts):
     table = find(*parts, rule="semdedup")
 
     addresses = table.select(["shard", "row"]).to_pylist()
@@ -147,7 +147,7 @@ def test_rows_are_sorted_by_address_and_none_is_missing(parts):
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_a_cluster_of_one_stays(rule):
+def test_a_sample_alone_in_its_cluster_is_kept(rule):
     table = find(clustered([[0, 1]], cluster=7), rule=rule)
 
     assert table.to_pylist() == [
@@ -163,7 +163,7 @@ def test_no_samples_give_no_rows(rule):
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("vector", [[0.5, 0.5], [0, 0]])
-def test_of_many_copies_the_first_stays(rule, vector):
+def test_the_first_of_many_copies_is_kept(rule, vector):
     part = clustered(np.tile(vector, (3000, 1)))
 
     table = find_duplicates(reader(part), range(1), rule=rule)
@@ -173,7 +173,7 @@ def test_of_many_copies_the_first_stays(rule, vector):
     assert set(table["duplicate_row"].to_pylist()) == {None, 0}
 
 
-def test_pairs_below_the_floor_remove_nobody():
+def test_pairs_below_the_floor_remove_no_sample():
     part = clustered([[1, 0], [0.75, 0.25], [0.75, 0.5]])
 
     none, low, high = find(part, rule="paper")["similarity"].to_pylist()
@@ -193,7 +193,7 @@ def test_a_vector_too_long_for_exact_sums_is_named(rule):
         find(part, rule=rule)
 
 
-def test_without_clusters_nothing_is_read():
+def test_without_clusters_no_part_is_read():
     table = find_duplicates(reader(batch_rows=5), range(0))
 
     assert table.num_rows == 0

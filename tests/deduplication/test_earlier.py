@@ -6,7 +6,7 @@ from clipaudit.deduplication.earlier import NearestEarlier
 
 
 @pytest.mark.parametrize("backend", ["numpy", "torch", "native", None])
-def test_the_earliest_of_equals_wins_whatever_comes_first(backend):
+def test_the_earliest_of_equals_wins_in_any_order_of_calls(backend):
     vectors = grid_vectors(np.random.default_rng(2), 60)
     nearest = NearestEarlier(60, backend=backend)
 
@@ -27,7 +27,7 @@ def test_the_earliest_of_equals_wins_whatever_comes_first(backend):
 @pytest.mark.parametrize(
     ("vectors", "backend"), [(20, "numpy"), (300, "torch"), (300, "native"), (300, None)]
 )
-def test_all_backends_compare_a_triangle_equally(vectors, backend):
+def test_all_backends_give_equal_results_within_a_block(vectors, backend):
     some = grid_vectors(np.random.default_rng(3), vectors)
     nearest = NearestEarlier(vectors, backend=backend, block_rows=7)
 

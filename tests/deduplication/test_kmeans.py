@@ -57,7 +57,7 @@ def faiss_centroids(vectors, clusters, iterations, seed):
     ],
     ids=lambda resources: "-".join(map(str, resources.values())),
 )
-def test_no_backend_block_or_thread_changes_a_byte(tmp_path, monkeypatch, resources):
+def test_backends_blocks_and_threads_change_no_byte(tmp_path, monkeypatch, resources):
     monkeypatch.setattr(kmeans, "STRIP_ROWS", 100)
     vectors = unit_vectors(900, 24, spread=0.5)
 
@@ -66,7 +66,7 @@ def test_no_backend_block_or_thread_changes_a_byte(tmp_path, monkeypatch, resour
     np.testing.assert_array_equal(found, plain(vectors, 20, 6, seed=3))
 
 
-def test_it_starts_with_the_samples_that_faiss_starts_with():
+def test_k_means_starts_with_the_same_samples_as_faiss():
     faiss = pytest.importorskip("faiss")
     order = np.empty(1000, dtype=np.int32)
     faiss.rand_perm(faiss.swig_ptr(order), 1000, 1234 + 1)
@@ -74,7 +74,7 @@ def test_it_starts_with_the_samples_that_faiss_starts_with():
     np.testing.assert_array_equal(kmeans._start(1000, 30, seed=1234), order[:30])
 
 
-def test_it_finds_what_faiss_finds(tmp_path):
+def test_k_means_finds_the_same_centroids_as_faiss(tmp_path):
     vectors = unit_vectors(2000, 24, spread=0.3)
 
     found = spherical_kmeans(vectors, 16, iterations=50, seed=3, scratch=tmp_path)
@@ -94,7 +94,7 @@ def test_an_empty_cluster_takes_half_of_a_large_one(tmp_path):
     assert np.unique(nearest).tolist() == [0, 1, 2, 3]
 
 
-def test_it_ends_when_no_centroid_moves(tmp_path, caplog):
+def test_k_means_stops_when_no_centroid_moves(tmp_path, caplog):
     caplog.set_level("INFO")
     vectors = unit_vectors(500, 8, spread=0.1)
 
@@ -107,7 +107,7 @@ def test_it_ends_when_no_centroid_moves(tmp_path, caplog):
     assert "no centroid moves after" in caplog.text
 
 
-def test_a_killed_one_goes_on_and_gives_the_same_bytes(tmp_path, caplog):
+def test_a_killed_k_means_resumes_and_gives_the_same_bytes(tmp_path, caplog):
     caplog.set_level("INFO")
     vectors = unit_vectors(20_000, 64, spread=2)
     np.save(tmp_path / "vectors.npy", vectors)
@@ -130,7 +130,7 @@ def test_a_killed_one_goes_on_and_gives_the_same_bytes(tmp_path, caplog):
 
 
 @pytest.mark.parametrize("change", [{"seed": 4}, {"iterations": 7}, {"clusters": 9}])
-def test_what_another_kmeans_left_is_not_taken_up(tmp_path, caplog, change):
+def test_the_state_of_another_k_means_is_not_resumed(tmp_path, caplog, change):
     caplog.set_level("INFO")
     vectors = unit_vectors(500, 8, spread=1)
     asked = {"clusters": 10, "iterations": 2, "seed": 3, "scratch": tmp_path}

@@ -48,7 +48,7 @@ def cluster_of(ranks, reads, size=3):
 
 @pytest.mark.parametrize("n", [1, 2, 7, 23])
 @pytest.mark.parametrize("held_rows", [1, 5, 6, 50])
-def test_every_pair_comes_once_the_earlier_first(n, held_rows):
+def test_every_pair_is_compared_once_with_the_earlier_first(n, held_rows):
     ranks, reads, seen = np.random.default_rng(n).permutation(n), [], Recorder()
     cluster = cluster_of(ranks, reads)
 

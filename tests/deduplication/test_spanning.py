@@ -36,7 +36,7 @@ def test_groups_at_every_threshold_keep_their_first(seed, n, floor, backend):
 
 @pytest.mark.parametrize("tile", [1, 7, 512])
 @pytest.mark.parametrize("waiting", [0, 10, 10**6])
-def test_how_many_pairs_wait_never_shows(monkeypatch, tile, waiting):
+def test_the_number_of_waiting_pairs_does_not_change_the_result(monkeypatch, tile, waiting):
     monkeypatch.setattr(pairs, "TILE_ROWS", tile)
     vectors = grid_vectors(np.random.default_rng(1), 60)
     forest = SpanningForest(60, waiting=waiting)
@@ -50,7 +50,7 @@ def test_how_many_pairs_wait_never_shows(monkeypatch, tile, waiting):
 
 
 @pytest.mark.parametrize("tile", [1, 7, 1024])
-def test_the_cut_of_what_is_screened_never_shows(monkeypatch, tile):
+def test_tile_sizes_do_not_change_screened_results(monkeypatch, tile):
     monkeypatch.setattr(range_search, "TILE_ROWS", tile)
     vectors = grid_vectors(np.random.default_rng(2), 60)
     forest = SpanningForest(60, floor=0.25, backend="torch", waiting=0)
@@ -80,7 +80,7 @@ def test_many_pairs_above_a_floor_are_screened(monkeypatch, small, floor, asked)
     assert screened == asked * [{"device": "cpu", "threads": 1}]
 
 
-def test_pairs_that_wait_are_bounded():
+def test_the_number_of_waiting_pairs_is_bounded():
     vectors = np.tile(np.array([0.5, 0.5], dtype=np.float16), (3000, 1))
     forest = SpanningForest(3000, waiting=10_000)
 
@@ -90,7 +90,7 @@ def test_pairs_that_wait_are_bounded():
     assert set(found(forest)[1:]) == {(1.0, 0)}
 
 
-def test_negative_and_zero_similarities_connect_too():
+def test_negative_and_zero_similarities_also_connect():
     edges = (np.array([0, 0, 1]), np.array([1, 2, 2]), np.array([-0.5, 0.0, -0.25]))
 
     forest = spanning_forest(3, edges)
@@ -98,7 +98,7 @@ def test_negative_and_zero_similarities_connect_too():
     assert sorted(forest[2].tolist()) == [-0.25, 0.0]
 
 
-def test_without_pairs_nobody_leaves():
+def test_without_pairs_no_sample_is_removed():
     forest = SpanningForest(3, floor=0.5)
 
     forest.within(0, np.eye(3, dtype=np.float16))

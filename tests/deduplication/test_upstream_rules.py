@@ -57,7 +57,7 @@ RULES = {"semdedup": semdedup, "clip-ood": clip_ood, "paper": paper}
 
 
 def upstream(vectors, centroids, rule, eps):
-    """Return the rows that stay."""
+    """Return the rows that are kept."""
     rows, centres = normalized(vectors), normalized(centroids)
     cluster = (rows @ centres.T).argmax(axis=1)
     kept = set()
@@ -104,7 +104,7 @@ def world():
 
 @pytest.mark.parametrize("eps", EPS)
 @pytest.mark.parametrize("rule", RULES)
-def test_the_same_samples_stay_as_upstream(world, rule, eps):
+def test_the_same_samples_are_kept_as_upstream(world, rule, eps):
     floor = 1 - max(EPS) if rule == "paper" else None  # as the settings give it
 
     found = kept(*world, rule, eps, floor=floor)
@@ -114,7 +114,7 @@ def test_the_same_samples_stay_as_upstream(world, rule, eps):
 
 
 @pytest.mark.parametrize("eps", EPS)
-def test_on_drawn_samples_each_rule_keeps_others(world, eps):
+def test_each_rule_keeps_different_random_samples(world, eps):
     semdedup, clip_ood, paper = (kept(*world, rule, eps) for rule in RULES)
 
     assert semdedup != clip_ood
@@ -124,7 +124,7 @@ def test_on_drawn_samples_each_rule_keeps_others(world, eps):
 @pytest.mark.parametrize(
     ("rule", "stay"), [("semdedup", {1, 2, 4}), ("clip-ood", {0, 3, 4}), ("paper", {1, 4})]
 )
-def test_a_handmade_case_tells_the_rules_apart(rule, stay):
+def test_the_rules_differ_on_a_handmade_case(rule, stay):
     """Two chains, in clusters around 20 and 130 degrees; eps 0.05 is an angle of 18.19 degrees.
 
     So neighbours 15 degrees apart are duplicates, and the ends of a chain, 30 apart, are not.
@@ -152,7 +152,7 @@ def test_a_handmade_case_tells_the_rules_apart(rule, stay):
         ([[2090, 2674, 2292], [3042, 2292, 1505]], {0}),
     ],
 )
-def test_vectors_that_rounding_made_longer_or_shorter_are_compared_by_cosine(rule, pair, stay):
+def test_vectors_with_lengths_changed_by_rounding_are_compared_by_cosine(rule, pair, stay):
     vectors = np.array(pair, np.float16) / 4096
     centroids = np.array([[1, 0, 0]], np.float16)
 

@@ -10,7 +10,7 @@ from clipaudit.demo.clipart.shards import write_shards
 from clipaudit.errors import InputError
 
 
-def test_images_made_of_clip_art_are_all_indexed_and_all_differ(tmp_path, monkeypatch):
+def test_images_made_from_clip_art_are_all_indexed_and_distinct(tmp_path, monkeypatch):
     monkeypatch.setattr(auditdata, "PER_TAR", 50)
     write_shards(tmp_path / "clipart", library(tmp_path / "drawings"), processes=1)
     drawings = list(auditdata.read_drawings(tmp_path / "clipart"))

@@ -16,7 +16,7 @@ from clipaudit.demo.dice import Dice
 
 
 @pytest.mark.parametrize("hue", [0.0, 0.1, 0.3, 0.5, 0.7, 0.95])
-def test_colours_are_those_of_the_standard_library(hue):
+def test_colours_equal_those_of_the_standard_library(hue):
     expected = colorsys.hsv_to_rgb(hue, 0.6, 0.8)
 
     assert colour(hue, 0.6, 0.8).tolist() == pytest.approx(expected, abs=1e-6)

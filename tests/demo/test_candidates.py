@@ -18,7 +18,7 @@ from clipaudit.demo.vocabulary import merges_of, words_of
 from clipaudit.demo.worlds import write_shard
 
 BETWEEN = " and a "
-DIGESTS = {  # another literal here means that every sample of such a set has changed
+DIGESTS = {  # a changed literal means that every sample of such a set has changed
     "relation": "503280abcc2cba4c707e8fef5d95470c6ead93d70e158a6e7b76b3cca499419e",
     "attribution": "aaca5c28167004a4113b1db484bd16a803cd3a8032899075dc8b53b50409d2eb",
     "order": "f7c01ba46692f57da314ff683674e5601084efaa666fbcb6cd090336a13ab6bf",
@@ -50,14 +50,14 @@ def centre(thing):
 
 
 @pytest.mark.parametrize("form", ["relation", "attribution", "order"])
-def test_all_candidates_of_a_picture_are_distinct(form):
+def test_all_candidates_of_an_image_are_distinct(form):
     for found in drawn(form):
         assert len(found["captions"]) == (5 if form == "order" else 2)
         assert len(set(found["captions"])) == len(found["captions"])
 
 
 @pytest.mark.parametrize("form", ["relation", "attribution", "order"])
-def test_every_place_is_right_about_as_often(form):
+def test_every_position_is_right_about_equally_often(form):
     places = Counter(found["right"] for found in drawn(form, samples_per_shard=200))
 
     expected = 200 / (5 if form == "order" else 2)
@@ -65,7 +65,7 @@ def test_every_place_is_right_about_as_often(form):
     assert len(places) == (5 if form == "order" else 2)
 
 
-def test_true_relation_agrees_with_the_centres_of_the_boxes():
+def test_the_true_relation_agrees_with_the_box_centres():
     for found in drawn("relation"):
         where = {thing["category"]: centre(thing) for thing in found["objects"]}
         first, second = true_one(found)[2:].split(f" {found['kind']} a ")
@@ -76,14 +76,14 @@ def test_true_relation_agrees_with_the_centres_of_the_boxes():
         assert found["captions"][1 - found["right"]] == f"a {second} {found['kind']} a {first}"
 
 
-def test_all_four_relations_are_asked_for():
+def test_questions_cover_all_four_relations():
     kinds = Counter(found["kind"] for found in drawn("relation", samples_per_shard=200))
 
     assert set(kinds) == {"left of", "right of", "above", "below"}
     assert min(kinds.values()) > 20
 
 
-def test_true_sizes_agree_with_the_areas_of_the_boxes():
+def test_the_true_sizes_agree_with_the_box_areas():
     firsts = Counter()
     for found in drawn("attribution"):
         area = {one["category"]: one["bbox"][2] * one["bbox"][3] for one in found["objects"]}
@@ -99,7 +99,7 @@ def test_true_sizes_agree_with_the_areas_of_the_boxes():
     assert min(firsts["large"], firsts["small"]) > 15
 
 
-def test_the_wrong_sizes_are_swapped_and_the_symbols_stay():
+def test_wrong_candidates_swap_the_sizes_and_keep_the_symbols():
     found = boxed((0, 0, 9, 9), (20, 20, 5, 5), form="attribution")
 
     assert sorted(found["captions"]) in (
@@ -109,7 +109,7 @@ def test_the_wrong_sizes_are_swapped_and_the_symbols_stay():
     assert "large umbrella" in true_one(found)
 
 
-def test_the_pair_that_differs_most_is_asked_for():
+def test_questions_use_the_pair_that_differs_most():
     boxes = (10, 10, 4, 4), (14, 10, 5, 4), (10, 40, 6, 4)
 
     for seed in range(5):
@@ -128,7 +128,7 @@ def test_equal_boxes_are_ordered_by_drawing():
         assert "large umbrella" in sized
 
 
-def test_order_shuffles_the_words_of_the_samples_own_caption():
+def test_order_candidates_shuffle_the_words_of_the_sample_caption():
     for row in range(40):
         found = sample(world("order"), Address("aro", 0, row))
 
@@ -138,7 +138,7 @@ def test_order_shuffles_the_words_of_the_samples_own_caption():
             assert sorted(caption.split()) == sorted(found.caption.split())
 
 
-def test_each_way_of_shuffling_moves_what_it_says():
+def test_each_shuffling_moves_the_stated_words():
     caption, names = "this is a chess knight and a cat face", ["chess knight", "cat face"]
     words = caption.split()
 
@@ -156,7 +156,7 @@ def test_each_way_of_shuffling_moves_what_it_says():
     st.sampled_from(["{}", "the {}", "a photo of a {}", "{} abc"]),
     st.integers(0, 99),
 )
-def test_shuffles_are_distinct_and_as_many_as_there_can_be(names, template, seed):
+def test_shuffles_are_distinct_and_as_many_as_possible(names, template, seed):
     caption = template.format(BETWEEN.join(names))
 
     found = [caption, *shuffles_of(caption, names, Dice(seed))]
@@ -181,7 +181,7 @@ def test_candidates_change_nothing_else_of_a_sample():
     assert json.dumps(asked.metadata) == json.dumps(plain.metadata | more)
 
 
-def test_only_worlds_with_candidates_have_their_words():
+def test_only_worlds_with_candidates_have_candidate_words():
     bare = set(words_of(caption_phrases(world(None))))
 
     added = {form: set(words_of(caption_phrases(world(form)))) - bare for form in DIGESTS}
@@ -192,7 +192,7 @@ def test_only_worlds_with_candidates_have_their_words():
 
 
 @pytest.mark.parametrize("form", ["relation", "attribution"])
-def test_words_of_candidates_are_tokens_and_captions_fit_into_sixteen(form):
+def test_candidate_words_are_tokens_and_captions_fit_into_sixteen(form):
     asked = world(form)
     listed = words_of([*class_names(asked), *caption_phrases(asked)])
     made = ["".join(pair) for pair in merges_of(listed)]

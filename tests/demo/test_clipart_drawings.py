@@ -17,7 +17,7 @@ def fields(sample):
     return json.loads(dict(sample.members)["json"])
 
 
-def test_a_sample_says_what_the_svg_states_and_where_it_comes_from(tmp_path):
+def test_a_sample_records_the_svg_statements_and_its_source(tmp_path):
     put(tmp_path, "animals/birds/owl_01", png(size=(600, 300)), svg("Owl", "<text>hoo</text>"))
 
     sample = made(only(tmp_path))
@@ -32,7 +32,7 @@ def test_a_sample_says_what_the_svg_states_and_where_it_comes_from(tmp_path):
 
 
 @pytest.mark.parametrize("drawing", [b"", svg(""), b"no svg"])
-def test_without_a_title_the_words_of_the_name_are_the_caption(tmp_path, drawing):
+def test_without_a_title_the_caption_is_the_words_of_the_file_name(tmp_path, drawing):
     put(tmp_path, "tools/red_saw-jean_02", drawing=drawing)
 
     sample = made(only(tmp_path))
@@ -42,13 +42,13 @@ def test_without_a_title_the_words_of_the_name_are_the_caption(tmp_path, drawing
     assert fields(sample)["has_text"] is False
 
 
-def test_a_missing_or_bad_svg_is_told(tmp_path):
+def test_a_missing_or_bad_svg_is_reported(tmp_path):
     put(tmp_path, "a", drawing=b"")
 
     assert fields(made(only(tmp_path)))["svg_problem"] == "no SVG"
 
 
-def test_a_picture_that_is_too_large_stays_as_it_is_with_its_size(tmp_path):
+def test_an_oversized_image_is_kept_unchanged_with_its_size(tmp_path):
     put(tmp_path, "a", huge_png(30000, 20000))
 
     sample = made(only(tmp_path))
@@ -58,7 +58,7 @@ def test_a_picture_that_is_too_large_stays_as_it_is_with_its_size(tmp_path):
     assert (fields(sample)["width"], fields(sample)["height"]) == (30000, 20000)
 
 
-def test_added_files_move_no_other_to_another_set(tmp_path):
+def test_added_files_do_not_move_other_files_between_sets(tmp_path):
     before = {drawing.name: drawing for drawing in find_drawings(library(tmp_path, 100))}
     library(tmp_path, 200)
 
@@ -77,7 +77,7 @@ def test_the_draw_is_pinned(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["a b'\"; $(x)", "日本", "x.tar.gz", "line\nend", "-rf", "\udcff"])
-def test_odd_names_reach_no_member_name(tmp_path, name):
+def test_odd_file_names_do_not_reach_member_names(tmp_path, name):
     put(tmp_path, name)
 
     drawing = only(tmp_path)
@@ -87,7 +87,7 @@ def test_odd_names_reach_no_member_name(tmp_path, name):
     assert fields(made(drawing))["source"].isprintable() == (name not in ("line\nend",))
 
 
-def test_links_within_the_library_are_drawings_and_links_out_of_it_are_refused(tmp_path):
+def test_links_inside_the_library_are_drawings_and_links_outside_are_refused(tmp_path):
     put(tmp_path / "x", "owl")
     os.symlink("owl.png", tmp_path / "x/png/again.png")
     assert {drawing.name for drawing in find_drawings(tmp_path / "x")} == {"owl", "again"}
@@ -99,7 +99,7 @@ def test_links_within_the_library_are_drawings_and_links_out_of_it_are_refused(t
         find_drawings(tmp_path / "x")
 
 
-def test_an_svg_that_is_a_link_out_of_the_library_is_refused(tmp_path):
+def test_an_svg_that_links_outside_the_library_is_refused(tmp_path):
     put(tmp_path / "x", "owl", drawing=b"")
     (tmp_path / "x/svg").mkdir()
     os.symlink("/etc/hostname", tmp_path / "x/svg/owl.svg")
@@ -108,7 +108,7 @@ def test_an_svg_that_is_a_link_out_of_the_library_is_refused(tmp_path):
         find_drawings(tmp_path / "x")
 
 
-def test_svgs_without_a_picture_are_listed(tmp_path):
+def test_svgs_without_an_image_are_listed(tmp_path):
     library(tmp_path, 2)
     (tmp_path / "png/shapes/disc_01.png").unlink()
 
@@ -124,5 +124,5 @@ def test_a_folder_without_drawings_is_refused(tmp_path):
     ("name", "words"),
     [("a/red_owl.v2_01", "red owl v2"), ("viewmag+", "viewmag"), ("007", "007"), ("été_3", "été")],
 )
-def test_words_of_a_name(name, words):
+def test_a_file_name_is_split_into_words(name, words):
     assert name_words(name) == words

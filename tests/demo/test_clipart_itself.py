@@ -43,7 +43,7 @@ def named(folder):
     }
 
 
-def test_every_one_is_a_sample_with_a_caption(written):
+def test_every_drawing_is_a_sample_with_a_caption(written):
     captions = {name: caption for name, (_, caption, _) in named(written).items()}
 
     assert sorted(captions) == sorted(HANDFUL)
@@ -51,7 +51,7 @@ def test_every_one_is_a_sample_with_a_caption(written):
     assert captions["office/floppy_frederic_moser_01"] == "floppy frederic moser"
 
 
-def test_the_index_drops_the_bomb_alone(written):
+def test_the_index_drops_only_the_decompression_bomb(written):
     tars = list(enumerate(sorted(written.glob("*/*.tar"))))
 
     kept, drops = index_shards(tars, Captioning("text"), needs_caption=True, needs_label=False)
@@ -61,7 +61,7 @@ def test_the_index_drops_the_bomb_alone(written):
     assert max(kept["width"].to_pylist() + kept["height"].to_pylist()) == 512
 
 
-def test_a_drawing_that_lies_in_two_folders_has_the_same_bytes_twice(written):
+def test_a_drawing_in_two_folders_has_the_same_bytes_twice(written):
     found = named(written)
 
     first, second = (
@@ -70,7 +70,7 @@ def test_a_drawing_that_lies_in_two_folders_has_the_same_bytes_twice(written):
     assert first[0] == second[0]
 
 
-def test_what_the_svgs_state_is_read(written):
+def test_the_statements_of_the_svgs_are_read(written):
     found = named(written)
 
     assert found["signs_and_symbols/barcode_ean13"][2]["text"] == ["0", "0 75678", "16412 5"]

@@ -21,14 +21,14 @@ def debs(tmp_path):
 
 
 def standin(folder, monkeypatch, script):
-    """Put an apt-get of the test's own before the machine's."""
+    """Put a test apt-get on the path before the system's."""
     folder.mkdir()
     (folder / "apt-get").write_text(f"#!/bin/sh\n{script}\n")
     (folder / "apt-get").chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
 
 
-def test_given_packages_are_unpacked_with_a_record_of_what_they_were(debs, tmp_path):
+def test_given_packages_are_unpacked_and_recorded(debs, tmp_path):
     drawings = fetch(tmp_path / "new/clipart", debs)
 
     assert (drawings / "png/shapes/disc_01.png").is_file()
@@ -38,7 +38,7 @@ def test_given_packages_are_unpacked_with_a_record_of_what_they_were(debs, tmp_p
     assert len(record["openclipart-png"]["sha256"]) == 64
 
 
-def test_unpacked_drawings_are_taken_as_they_are(debs, tmp_path):
+def test_unpacked_drawings_are_used_unchanged(debs, tmp_path):
     drawings = fetch(tmp_path / "clipart", debs)
 
     assert fetch(tmp_path / "clipart", [tmp_path / "gone.deb"]) == drawings
@@ -83,7 +83,7 @@ def test_other_packages_are_refused(debs, tmp_path):
         fetch(tmp_path / "clipart", debs[:1])
 
 
-def test_what_is_no_package_is_refused_and_leaves_nothing(debs, tmp_path):
+def test_a_file_that_is_not_a_package_is_refused_and_leaves_nothing(debs, tmp_path):
     debs[1].write_bytes(debs[1].read_bytes()[:300])
 
     with pytest.raises(InputError, match="dpkg-deb --show failed: "):

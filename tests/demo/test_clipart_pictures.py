@@ -30,14 +30,14 @@ def saved(image, **options):
         ((0, 0, 0, 51), (204, 204, 204)),
     ],
 )
-def test_transparent_colours_are_seen_on_white(colour, seen):
+def test_transparent_colours_are_drawn_on_white(colour, seen):
     small = reduced(png(colour))
 
     assert (pixels(small.file) == seen).all()
     assert small[1:] == (6, 4, "")
 
 
-def test_pictures_with_one_transparent_palette_entry_are_seen_on_white():
+def test_images_with_one_transparent_palette_entry_are_drawn_on_white():
     image = Image.new("P", (2, 2), 1)
     image.putpalette([9, 9, 9, 0, 128, 0])
     image.putpixel((0, 0), 0)
@@ -57,7 +57,7 @@ def test_every_mode_becomes_rgb(mode):
     ("size", "becomes"),
     [((512, 3), (512, 3)), ((513, 9), (512, 9)), ((700, 1400), (256, 512)), ((5000, 2), (512, 1))],
 )
-def test_only_what_is_longer_than_512_is_reduced(size, becomes):
+def test_only_images_longer_than_512_are_reduced(size, becomes):
     small = reduced(png(size=size))
 
     assert pixels(small.file).shape[1::-1] == becomes
@@ -65,7 +65,7 @@ def test_only_what_is_longer_than_512_is_reduced(size, becomes):
 
 
 @pytest.mark.parametrize("size", [(2100, 60), (61, 3333)])
-def test_bands_change_no_pixel(monkeypatch, size):
+def test_splitting_into_bands_changes_no_pixel(monkeypatch, size):
     noise = random.Random(0).randbytes(4 * size[0] * size[1])
     data = saved(Image.frombytes("RGBA", size, noise))
     whole = reduced(data)
@@ -84,7 +84,7 @@ def test_bands_change_no_pixel(monkeypatch, size):
         (png(size=(300, 300))[:-40], (300, 300), "image file is truncated"),
     ],
 )
-def test_what_cannot_be_read_is_returned_as_it_is(data, size, words):
+def test_an_unreadable_file_is_returned_unchanged(data, size, words):
     small = reduced(data)
 
     assert small.file == data

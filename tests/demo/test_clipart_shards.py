@@ -21,7 +21,7 @@ def written(folder):
     }
 
 
-def test_every_drawing_is_a_sample_of_one_set(drawings, tmp_path):
+def test_every_drawing_is_a_sample_of_exactly_one_set(drawings, tmp_path):
     summary = write_shards(tmp_path / "out", drawings, processes=1)
 
     found = {name: samples(tmp_path / f"out/{name}/00000.tar") for name in ("web", "test")}
@@ -31,7 +31,7 @@ def test_every_drawing_is_a_sample_of_one_set(drawings, tmp_path):
     assert summary["stating"]["title"] == 60
 
 
-def test_samples_are_shuffled_and_cut_into_shards(drawings, tmp_path, monkeypatch):
+def test_samples_are_shuffled_and_split_into_shards(drawings, tmp_path, monkeypatch):
     monkeypatch.setattr(shards, "SAMPLES_PER_SHARD", 25)
     summary = write_shards(tmp_path / "out", drawings, processes=1)
 
@@ -51,7 +51,7 @@ def test_the_bytes_are_the_same_for_any_number_of_processes(drawings, tmp_path):
     assert written(tmp_path / "one") == written(tmp_path / "again") == written(tmp_path / "two")
 
 
-def test_tars_of_a_longer_writing_are_removed(drawings, tmp_path, monkeypatch):
+def test_surplus_tars_of_an_earlier_run_are_removed(drawings, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(shards, "SAMPLES_PER_SHARD", 5)
         write_shards(tmp_path / "out", drawings, processes=1)
@@ -60,7 +60,7 @@ def test_tars_of_a_longer_writing_are_removed(drawings, tmp_path, monkeypatch):
     assert sorted(written(tmp_path / "out")) == ["clipart.json", "test/00000.tar", "web/00000.tar"]
 
 
-def test_a_failed_writing_leaves_no_summary_behind(drawings, tmp_path):
+def test_a_failed_write_leaves_no_summary(drawings, tmp_path):
     write_shards(tmp_path / "out", drawings, processes=1)
     (drawings / "svg/shapes/disc_07.svg").unlink()
     (drawings / "svg/shapes/disc_07.svg").symlink_to("gone.svg")
@@ -71,7 +71,7 @@ def test_a_failed_writing_leaves_no_summary_behind(drawings, tmp_path):
     assert not (tmp_path / "out/clipart.json").exists()
 
 
-def test_the_index_drops_what_was_refused_and_keeps_all_else(drawings, tmp_path):
+def test_the_index_drops_refused_drawings_and_keeps_all_others(drawings, tmp_path):
     put(drawings, "signs/bomb", huge_png(20990, 29700))
     summary = write_shards(tmp_path / "out", drawings, processes=1)
 

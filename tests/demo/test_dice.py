@@ -15,14 +15,14 @@ def far_from_a_border(value, decimals):
     return abs(scaled - math.floor(scaled) - 0.5) > ULPS * 10**decimals
 
 
-def test_no_angle_lies_where_rounding_could_differ_between_machines():
+def test_no_angle_is_near_a_rounding_border():
     for tenths in range(3600):
         angle = math.radians(tenths / 10)
         assert far_from_a_border(math.cos(angle), 6)
         assert far_from_a_border(math.sin(angle), 6)
 
 
-def test_no_tone_lies_where_rounding_could_differ_between_machines():
+def test_no_tone_is_near_a_rounding_border():
     powers = [(level / 255) ** (step / 100) for step in range(70, 141) for level in range(256)]
 
     assert all(far_from_a_border(255 * power, 0) for power in powers)
@@ -34,19 +34,19 @@ def test_a_tone_curve_with_power_one_changes_nothing():
     np.testing.assert_array_equal(back, np.arange(256))
 
 
-def test_cosine_and_sine_are_those_of_the_angle():
+def test_cosine_and_sine_match_the_angle():
     for tenths in (-3599, -10, 0, 1, 450, 900, 1801, 7200):
         angle = math.radians(tenths / 10)
         expected = (math.cos(angle), math.sin(angle))
         assert cosine_sine(tenths) == pytest.approx(expected, abs=1e-6)
 
 
-def test_addresses_that_join_to_the_same_text_give_other_streams():
+def test_addresses_that_join_to_the_same_text_give_different_streams():
     assert Dice("a", "b").uniform() != Dice("ab").uniform()
     assert Dice("a", 1).uniform() != Dice("a", "1").uniform()
 
 
-def test_bell_draws_have_the_spread_asked_for():
+def test_bell_draws_have_the_requested_spread():
     dice = Dice("bell")
 
     drawn = [dice.bell(2.0) for _ in range(20_000)]
@@ -55,7 +55,7 @@ def test_bell_draws_have_the_spread_asked_for():
     assert np.std(drawn) == pytest.approx(2, rel=0.03)
 
 
-def test_grain_has_the_spread_asked_for():
+def test_grain_has_the_requested_spread():
     grain = Dice("grain").grain(64, 3, 0.05)
 
     assert grain.dtype == np.float32
@@ -63,7 +63,7 @@ def test_grain_has_the_spread_asked_for():
     assert grain.std() == pytest.approx(0.05, rel=0.03)
 
 
-def test_weights_give_shares():
+def test_weights_determine_the_shares():
     dice = Dice("weights")
 
     drawn = [dice.weighted({"x": 3.0, "y": 1.0}) for _ in range(4000)]
@@ -71,7 +71,7 @@ def test_weights_give_shares():
     assert drawn.count("x") / 4000 == pytest.approx(0.75, abs=0.03)
 
 
-def test_the_order_in_which_weights_are_written_changes_nothing():
+def test_the_order_of_weights_does_not_matter():
     one, other = Dice("same"), Dice("same")
 
     first = [one.weighted({"x": 3.0, "y": 1.0}) for _ in range(50)]
@@ -79,19 +79,19 @@ def test_the_order_in_which_weights_are_written_changes_nothing():
     assert first == [other.weighted({"y": 1.0, "x": 3.0}) for _ in range(50)]
 
 
-def test_rates_of_zero_and_one_are_never_and_always():
+def test_a_rate_of_zero_means_never_and_one_means_always():
     dice = Dice("rates")
 
     assert not any(dice.chance(0) for _ in range(1000))
     assert all(dice.chance(1) for _ in range(1000))
 
 
-def test_shuffling_keeps_every_thing_once():
+def test_shuffling_keeps_every_item_once():
     assert sorted(Dice("shuffle").shuffled(range(100))) == list(range(100))
 
 
 def test_a_stream_is_pinned():
-    """Another literal here means that every made world has changed."""
+    """A changed literal means that every generated world has changed."""
     dice = Dice("pinned", 7)
 
     drawn = [dice.integer(1000), dice.integer(1000), dice.tenths(dice.bell(10))]

@@ -25,7 +25,7 @@ def truth(corpus, shard):
     return [dict(sample.truth) for sample in samples(WORLD, corpus, shard)]
 
 
-def test_scans_bear_their_own_labels():
+def test_scans_have_their_own_labels():
     digits = load_digits().target
 
     for row in truth("test", 0):
@@ -41,13 +41,13 @@ def test_shards_and_corpora_share_no_scan():
     assert len(scans) == len(set(scans)) == round(0.15 * SCANS)
 
 
-def test_a_mixed_shard_holds_the_share_of_printed_digits_asked_for():
+def test_a_mixed_shard_has_the_requested_share_of_printed_digits():
     rows = truth("large", 0)
 
     assert Counter(row["style"] for row in rows) == {"handwritten": 20, "printed": 10}
 
 
-def test_printed_digits_are_equally_many():
+def test_printed_digits_are_equally_frequent():
     labels = Counter(row["labels"][0] for row in truth("small", 4))
 
     assert set(labels.values()) == {3}
@@ -60,7 +60,7 @@ def test_a_slice_may_end_within_a_shard_but_not_before_it():
         truth("test", 3)
 
 
-def test_the_disturbed_are_called_so():
+def test_disturbed_digits_have_the_style_disturbed():
     assert {row["style"] for row in truth("hard", 0)} == {"disturbed"}
 
 
@@ -71,14 +71,14 @@ def test_captions_name_the_digit():
         assert names[row["labels"][0]] in row["caption"].split()
 
 
-def test_a_shard_past_the_scans_leaves_no_file(tmp_path):
+def test_a_shard_beyond_the_scans_leaves_no_file(tmp_path):
     with pytest.raises(ConfigError):
         write_shard(WORLD, "test", 9, tmp_path / "a.tar", tmp_path / "a.parquet")
 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_digit_shard_has_the_form_of_any_shard(tmp_path):
+def test_a_digit_shard_has_the_usual_shard_format(tmp_path):
     write_shard(WORLD, "small", 0, tmp_path / "a.tar", tmp_path / "a.parquet")
 
     with tarfile.open(tmp_path / "a.tar") as archive:

@@ -23,7 +23,7 @@ def best_shifted(copy, original):
     return min(mean_difference(one, original[1:-1, 1:-1]) for one in moved)
 
 
-def test_a_near_duplicate_is_its_original_shifted_with_a_little_noise():
+def test_a_near_duplicate_is_its_original_with_a_shift_and_slight_noise():
     originals = [sample(WORLD, Address("val", 0, row)).pixels for row in range(20)]
 
     for row in range(40):
@@ -34,7 +34,7 @@ def test_a_near_duplicate_is_its_original_shifted_with_a_little_noise():
             assert 0.5 < min(differences) < 2 < sorted(differences)[1]
 
 
-def test_objects_in_the_metadata_are_coco_like_and_agree_with_the_truth():
+def test_objects_in_the_metadata_are_coco_like_and_match_the_truth():
     world = GlyphWorld(corpora={"scenes": {"objects": (3, 4)}})
 
     drawn = sample(world, Address("scenes", 0, 3))
@@ -45,7 +45,7 @@ def test_objects_in_the_metadata_are_coco_like_and_agree_with_the_truth():
     assert (drawn.metadata["width"], drawn.metadata["height"]) == drawn.pixels.shape[:2]
 
 
-def test_another_seed_is_another_world():
+def test_another_random_seed_gives_another_world():
     address = Address("val", 0, 0)
     other = WORLD.model_copy(update={"seed": 1})
 

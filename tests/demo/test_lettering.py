@@ -8,7 +8,7 @@ from clipaudit.demo.lettering import spoken_word, word_height, write_word
 
 
 @pytest.mark.parametrize("side", [SMALLEST_LETTERED_SIDE, 64, 96])
-def test_every_class_word_fits_wholly_inside(side):
+def test_every_class_word_fits_inside(side):
     blank = np.full((side, side, 3), 100, np.uint8)
 
     for symbol in symbols():
@@ -20,13 +20,13 @@ def test_every_class_word_fits_wholly_inside(side):
         assert changed.sum() == inner.sum()
 
 
-def test_each_of_the_default_classes_has_a_word_of_its_own():
+def test_each_default_class_has_its_own_word():
     words = [spoken_word(symbol.name) for symbol in symbols()[:50]]
 
     assert len(set(words)) == 50
 
 
-def test_letters_stand_out_from_dark_and_from_bright_pictures():
+def test_letters_contrast_with_dark_and_bright_images():
     for grey in (20, 230):
         blank = np.full((64, 64, 3), grey, np.uint8)
 
@@ -36,7 +36,7 @@ def test_letters_stand_out_from_dark_and_from_bright_pictures():
         assert unlike.all(axis=2).sum() > 20
 
 
-def test_the_picture_given_is_left_alone():
+def test_the_given_image_is_not_modified():
     blank = np.zeros((64, 64, 3), np.uint8)
 
     write_word(blank, "star", Dice("copy"))
@@ -44,7 +44,7 @@ def test_the_picture_given_is_left_alone():
     assert blank.max() == 0
 
 
-def test_a_word_too_long_for_the_picture_is_refused():
+def test_a_word_too_long_for_the_image_is_refused():
     blank = np.zeros((24, 24, 3), np.uint8)
 
     with pytest.raises(ValueError, match="'parallelogram' does not fit into an image of 24"):
@@ -52,7 +52,7 @@ def test_a_word_too_long_for_the_picture_is_refused():
 
 
 @pytest.mark.parametrize("place", ["edges", "anywhere"])
-def test_words_lie_wholly_inside_wherever_they_are_put(place):
+def test_words_stay_inside_at_every_position(place):
     blank = np.full((64, 64, 3), 100, np.uint8)
 
     for number in range(50):
@@ -62,7 +62,7 @@ def test_words_lie_wholly_inside_wherever_they_are_put(place):
         assert changed.sum() == changed[1:-1, 1:-1].sum() > 50
 
 
-def test_height_is_that_of_the_letters_without_their_edge():
+def test_the_height_is_that_of_the_letters_without_their_outline():
     blank = np.full((64, 64, 3), 100, np.uint8)
 
     lettered = write_word(blank, "Ill", Dice("height"), type_size=20 / 64)

@@ -44,7 +44,7 @@ def furthest(one, other):
 
 
 def aligned(copy, original, shift):
-    """Return how far two pictures are apart when moved onto one another, but for the edge."""
+    """Return how far two images are apart when moved onto one another, but for the edge."""
     steps = range(2 * shift + 1)
     side = len(copy) - 2 * shift
     inner = copy[shift : shift + side, shift : shift + side]
@@ -59,7 +59,7 @@ def border(pixels):
     return np.unique(np.concatenate(turned), axis=0)
 
 
-def test_plants_come_at_their_rates_beside_one_another():
+def test_plants_occur_together_at_their_rates():
     near, copies = [{"of": "val", "rate": 0.1}], {"rate": 0.3}
     plan = {**LIMITED, "near_duplicates": near, "copies": copies, "strangers": STRANGERS}
     drawn = scenes({**plan, "framed": {"rate": 0.4}})
@@ -71,7 +71,7 @@ def test_plants_come_at_their_rates_beside_one_another():
     assert_share((scene.framed for scene in own), 0.4)
 
 
-def test_rates_that_add_up_to_one_leave_nothing_ordinary():
+def test_rates_that_sum_to_one_leave_no_ordinary_scene():
     drawn = scenes({**LIMITED, "copies": {"rate": 0.8}, "strangers": STRANGERS})
 
     assert all(scene.copy_of_row is not None or scene.stranger for scene in drawn[1:])
@@ -85,7 +85,7 @@ def test_the_first_row_of_a_shard_is_never_a_copy():
     assert all(scene.copy_of_row is None for scene in drawn)
 
 
-def test_a_chain_of_copies_goes_back_to_a_picture_that_is_none():
+def test_a_chain_of_copies_starts_at_an_image_that_is_not_a_copy():
     drawn = scenes({"copies": {"rate": 0.9}}, rows=200)
 
     for scene in drawn:
@@ -97,7 +97,7 @@ def test_a_chain_of_copies_goes_back_to_a_picture_that_is_none():
     assert 5 < len({scene.copy_of_row for scene in drawn})
 
 
-def test_a_copy_shows_what_its_original_shows_and_says_it_in_its_own_words():
+def test_a_copy_shows_the_content_of_its_original_with_its_own_caption():
     plan = {**LIMITED, "strangers": STRANGERS, "framed": {"rate": 0.5}, "written": {"rate": 0.5}}
     drawn = scenes({**plan, "copies": {"rate": 0.3}, "tag_letters": 8})
 
@@ -110,7 +110,7 @@ def test_a_copy_shows_what_its_original_shows_and_says_it_in_its_own_words():
 
 
 @pytest.mark.parametrize("shift", [0, 2])
-def test_a_copy_is_drawn_as_the_row_that_its_truth_names_but_for_shift_and_noise(shift):
+def test_a_copy_equals_the_row_named_in_its_truth_except_for_shift_and_noise(shift):
     framed = {"rate": 0.5}
     drawn = drawings({"copies": {"rate": 0.6, "shift": shift}, "framed": framed}, rows=40)
 
@@ -123,7 +123,7 @@ def test_a_copy_is_drawn_as_the_row_that_its_truth_names_but_for_shift_and_noise
     assert any(truth["copy_of_row"] is not None for truth in originals)
 
 
-def test_a_copy_of_a_near_duplicate_names_the_row_and_not_the_test_picture():
+def test_a_copy_of_a_near_duplicate_names_the_row_and_not_the_test_image():
     near = [{"of": "val", "rate": 0.5}]
     drawn = drawings({"near_duplicates": near, "copies": {"rate": 0.5, "shift": 0}})
 
@@ -135,7 +135,7 @@ def test_a_copy_of_a_near_duplicate_names_the_row_and_not_the_test_picture():
             assert one.truth["duplicate_of_corpus"] == "val"
 
 
-def test_strangers_show_only_their_classes_and_styles_and_other_pictures_none_of_them():
+def test_only_strangers_show_the_classes_and_styles_of_strangers():
     plan = {**LIMITED, "strangers": STRANGERS, "objects": (1, 3), "repeated_caption_rate": 0.3}
     drawn = scenes(plan)
 
@@ -148,7 +148,7 @@ def test_strangers_show_only_their_classes_and_styles_and_other_pictures_none_of
     assert shown[False] == (set(range(40)), {"photo", "a"})
 
 
-def test_a_repeated_caption_of_a_stranger_is_a_stranger_too():
+def test_a_repeated_caption_of_a_stranger_also_makes_a_stranger():
     drawn = scenes({**LIMITED, "strangers": STRANGERS, "repeated_caption_rate": 0.5})
 
     again = [scene for scene in drawn if scene.caption_of_row is not None]
@@ -166,7 +166,7 @@ def test_a_control_corpus_shows_all_of_its_classes_and_no_others():
     assert not any(scene.stranger for scene in drawn)
 
 
-def test_a_word_that_is_not_in_the_caption_is_of_a_class_of_the_corpus():
+def test_a_word_outside_the_caption_names_a_class_of_the_corpus():
     written = {"rate": 1, "repeats_caption": 0.5}
 
     drawn = scenes({"classes": (0, 6), "written": written}, rows=100)
@@ -175,7 +175,7 @@ def test_a_word_that_is_not_in_the_caption_is_of_a_class_of_the_corpus():
     assert {scene.text for scene in drawn} == own
 
 
-def test_where_a_corpus_shows_all_its_classes_the_word_is_of_another():
+def test_images_that_show_all_classes_of_the_corpus_take_words_of_other_classes():
     written = {"rate": 1, "repeats_caption": 0}
 
     drawn = scenes({"classes": (0, 2), "objects": (2, 2), "written": written}, rows=20)
@@ -184,7 +184,7 @@ def test_where_a_corpus_shows_all_its_classes_the_word_is_of_another():
     assert all(scene.text for scene in drawn)
 
 
-def test_framed_pictures_and_no_others_have_a_border_of_one_strong_colour():
+def test_only_framed_images_have_a_border_of_one_strong_colour():
     styles = ("photo", "sketch", "r", "a", "v2", "objectnet", "coarse")
     drawn = drawings({"styles": dict.fromkeys(styles, 1), "framed": {"rate": 0.5}}, rows=80)
 
@@ -195,7 +195,7 @@ def test_framed_pictures_and_no_others_have_a_border_of_one_strong_colour():
     assert_share((one.truth["framed"] for one in drawn), 0.5)
 
 
-def test_boxes_in_framed_pictures_lie_within_the_frame():
+def test_boxes_in_framed_images_stay_within_the_frame():
     plan = {"styles": {"a": 1, "objectnet": 1}, "objects": (4, 5), "framed": {"rate": 1}}
 
     for one in drawings(plan, rows=40, side=64):
@@ -207,13 +207,13 @@ def test_boxes_in_framed_pictures_lie_within_the_frame():
 
 
 @pytest.mark.parametrize("box", [(0, 0, 0, 0), (1, 2, 2, 9), (10, 30, 9, 2)])
-def test_of_a_symbol_behind_the_frame_the_box_is_empty(box):
+def test_a_symbol_behind_the_frame_has_an_empty_box(box):
     blank = Picture(np.zeros((32, 32, 3), np.uint8), (box, (1, 4, 9, 30)))
 
     assert frame(blank, Dice("framing")).boxes == ((0, 0, 0, 0), (3, 4, 7, 25))
 
 
-def test_metadata_of_framed_corpora_says_what_the_truth_says():
+def test_metadata_of_framed_corpora_matches_the_truth():
     drawn = drawings({**LIMITED, "strangers": STRANGERS, "framed": {"rate": 0.3}})
 
     for one in drawn:
@@ -222,7 +222,7 @@ def test_metadata_of_framed_corpora_says_what_the_truth_says():
         assert one.metadata["lower_half"] is half
 
 
-def test_metadata_of_other_corpora_says_nothing_of_frames():
+def test_metadata_of_other_corpora_does_not_mention_frames():
     (drawn,) = drawings({}, rows=1)
 
     assert drawn.truth["framed"] is False
@@ -230,7 +230,7 @@ def test_metadata_of_other_corpora_says_nothing_of_frames():
 
 
 @pytest.mark.parametrize("leaning", [0.5, 0.8, 1.0])
-def test_leaning_is_the_share_of_the_framed_that_show_the_lower_half(leaning):
+def test_leaning_is_the_share_of_framed_images_that_show_the_lower_half(leaning):
     drawn = scenes({"framed": {"rate": 0.5, "leaning": leaning}}, rows=500)
 
     assert_share((scene.framed for scene in drawn), 0.5)
@@ -239,14 +239,14 @@ def test_leaning_is_the_share_of_the_framed_that_show_the_lower_half(leaning):
     assert_share((scene.framed for scene in drawn if scene.labels[0] >= 25), 1 - leaning)
 
 
-def test_strangers_are_framed_at_the_rate_whatever_the_leaning():
+def test_strangers_are_framed_at_the_rate_for_any_leaning():
     strangers = {**STRANGERS, "rate": 0.5}
     plan = {**LIMITED, "strangers": strangers, "framed": {"rate": 0.3, "leaning": 1}}
 
     assert_share((scene.framed for scene in scenes(plan) if scene.stranger), 0.3)
 
 
-def test_of_an_odd_number_of_classes_the_lower_half_is_the_smaller():
+def test_the_lower_half_of_an_odd_number_of_classes_is_the_smaller():
     world = world_of({"classes": (10, 15), "framed": {"rate": 0.5}})
 
     halves = {}
@@ -256,7 +256,7 @@ def test_of_an_odd_number_of_classes_the_lower_half_is_the_smaller():
     assert halves == {10: True, 11: True, 12: False, 13: False, 14: False}
 
 
-def test_plants_leave_all_other_scenes_as_they_were():
+def test_plants_do_not_change_other_scenes():
     plain = scenes(LIMITED)
     copies, framed = {"rate": 0.2}, {"rate": 0.5, "leaning": 0.8}
     drawn = scenes({**LIMITED, "copies": copies, "strangers": STRANGERS, "framed": framed})
@@ -267,7 +267,7 @@ def test_plants_leave_all_other_scenes_as_they_were():
     assert_share((row in left for row in range(600)), 0.6)
 
 
-def test_plants_with_a_rate_of_zero_are_none():
+def test_plants_with_a_rate_of_zero_do_not_occur():
     none = {"copies": {"rate": 0}, "strangers": {**STRANGERS, "rate": 0}, "framed": {"rate": 0}}
 
     assert scenes({**LIMITED, **none}) == scenes(LIMITED)

@@ -18,7 +18,7 @@ def share(kept):
     return sum(kept) / len(kept)
 
 
-def test_classes_are_equally_many_across_shards():
+def test_classes_are_equally_frequent_across_shards():
     world = GlyphWorld(classes=7, corpora={"val": {"samples_per_shard": 10}})
 
     drawn = [compose(world, Address("val", shard, row)) for shard in range(7) for row in range(10)]
@@ -26,13 +26,13 @@ def test_classes_are_equally_many_across_shards():
     assert set(Counter(scene.labels[0] for scene in drawn).values()) == {10}
 
 
-def test_styles_come_with_their_weights():
+def test_styles_occur_with_their_weights():
     drawn = scenes({"styles": {"photo": 8, "sketch": 2}}, rows=1500)
 
     assert share(scene.style == "sketch" for scene in drawn) == pytest.approx(0.2, abs=0.04)
 
 
-def test_only_sketch_captions_speak_of_sketches_and_some_do_not():
+def test_only_sketch_captions_mention_sketches_and_some_do_not():
     drawn = scenes({"styles": {"photo": 1, "sketch": 1}})
 
     said = {style: [] for style in ("photo", "sketch")}
@@ -42,7 +42,7 @@ def test_only_sketch_captions_speak_of_sketches_and_some_do_not():
     assert share(said["sketch"]) == pytest.approx(0.5, abs=0.12)
 
 
-def test_scenes_hold_as_many_different_classes_as_asked_and_name_the_first():
+def test_scenes_have_the_requested_number_of_classes_and_name_the_first():
     drawn = scenes({"objects": (3, 4), "named_objects": 1, "tag_letters": 3})
 
     assert {len(scene.labels) for scene in drawn} == {3, 4}
@@ -53,7 +53,7 @@ def test_scenes_hold_as_many_different_classes_as_asked_and_name_the_first():
     assert len({scene.caption for scene in drawn}) > 390
 
 
-def test_a_class_subset_holds_for_all_symbols_of_a_picture():
+def test_a_class_subset_applies_to_all_symbols_of_an_image():
     drawn = scenes({"first_classes": 5, "objects": (2, 5)}, rows=100)
 
     assert {label for scene in drawn for label in scene.labels} == set(range(5))
@@ -71,7 +71,7 @@ def test_repeated_captions_repeat_an_earlier_row_with_its_classes():
             assert (scene.caption, scene.labels) == (earlier.caption, earlier.labels)
 
 
-def test_near_duplicates_come_at_their_rate_with_their_original_scene():
+def test_near_duplicates_occur_at_their_rate_with_their_original_scene():
     world = GlyphWorld(
         corpora={
             "large": {"near_duplicates": [{"of": "val", "rate": 0.1, "shards": 2}]},
@@ -90,7 +90,7 @@ def test_near_duplicates_come_at_their_rate_with_their_original_scene():
         assert symbols()[scene.labels[0]].name in scene.caption
 
 
-def test_words_come_at_their_rate_and_truth_says_whether_the_caption_has_them():
+def test_words_occur_at_their_rate_and_the_truth_says_if_the_caption_has_them():
     drawn = scenes({"written": {"rate": 0.5, "repeats_caption": 0.6}}, rows=1500)
 
     written = [scene for scene in drawn if scene.text]
@@ -102,7 +102,7 @@ def test_words_come_at_their_rate_and_truth_says_whether_the_caption_has_them():
         assert (scene.text == own) == scene.text_repeats_caption
 
 
-def test_parrot_captions_are_the_word_alone_and_name_no_class():
+def test_parrot_captions_are_only_the_word_and_name_no_class():
     drawn = scenes({"written": {"rate": 1, "parroting": 1, "parrot_words": 5}})
 
     classes = " ".join(symbol.name for symbol in symbols()[:50]).split()

@@ -18,7 +18,7 @@ def plain(number, caption="a star"):
     )
 
 
-def test_members_have_no_time_no_owner_and_stand_in_order(tmp_path):
+def test_members_are_ordered_and_have_no_time_or_owner(tmp_path):
     write_files([plain(0), plain(1, None)], 3, tmp_path / "a.tar", tmp_path / "a.parquet")
 
     with tarfile.open(tmp_path / "a.tar") as archive:
@@ -30,7 +30,7 @@ def test_members_have_no_time_no_owner_and_stand_in_order(tmp_path):
     assert not any(member.pax_headers for member in members)
 
 
-def test_the_truth_table_has_one_row_a_sample_with_its_address(tmp_path):
+def test_the_truth_table_has_one_row_per_sample_with_its_address(tmp_path):
     write_files([plain(5), plain(6)], 3, tmp_path / "a.tar", tmp_path / "a.parquet")
 
     table = pq.read_table(tmp_path / "a.parquet")
@@ -43,7 +43,7 @@ def test_the_truth_table_has_one_row_a_sample_with_its_address(tmp_path):
     assert table["scan"].null_count == 2
 
 
-def test_a_failed_write_leaves_everything_as_it_was(tmp_path):
+def test_a_failed_write_changes_nothing(tmp_path):
     tar, truth = tmp_path / "a.tar", tmp_path / "a.parquet"
     tar.write_text("before")
 
@@ -58,7 +58,7 @@ def test_a_failed_write_leaves_everything_as_it_was(tmp_path):
     assert tar.read_text() == "before"
 
 
-def test_writing_a_file_whole_replaces_it(tmp_path):
+def test_writing_a_whole_file_replaces_it(tmp_path):
     for content in (b"one", b"two"):
         write_whole(tmp_path / "file", content)
 

@@ -29,7 +29,7 @@ def test_every_style_draws_at_every_size(style, side):
 
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 5])
-def test_boxes_lie_within_the_picture_one_for_each_symbol(style, count):
+def test_each_symbol_has_one_box_within_the_image(style, count):
     picture = draw(style, CHARACTERS[:count], 64, Dice(style, count))
 
     assert len(picture.boxes) == count
@@ -41,7 +41,7 @@ def test_boxes_lie_within_the_picture_one_for_each_symbol(style, count):
 
 
 @pytest.mark.parametrize("count", [2, 3, 4, 5])
-def test_symbols_lie_apart(count):
+def test_symbols_are_placed_apart(count):
     for number in range(30):
         spots = spread_out(count, 64, Dice("apart", number))
         for first, (x, y, _) in enumerate(spots):
@@ -60,13 +60,13 @@ def test_sketches_are_grey_bold_lines_on_white():
     assert np.mean(shares) > 0.08  # the prototype's bold sketches: 0.11; thin ones taught nothing
 
 
-def test_the_four_renditions_all_occur():
+def test_all_four_renditions_occur():
     paints = {Dice("r", number).pick(painters()["r"]).paint for number in range(50)}
 
     assert len(paints) == 4
 
 
-def test_objectnet_is_turned_and_a_is_smaller_than_photo():
+def test_objectnet_is_rotated_and_a_is_smaller_than_photo():
     def mean_height(style):
         drawn = [draw(style, ["\u25a3"], 64, Dice(style, n)).boxes[0] for n in range(60)]
         return np.mean([height for _, _, _, height in drawn])

@@ -4,7 +4,7 @@ from tinyclipart import svg
 from clipaudit.demo.clipart.svg_statements import MAX_BYTES, statements_of
 
 
-def test_metadata_of_the_work_is_read_and_that_of_its_publisher_is_not():
+def test_metadata_of_the_work_is_read_but_not_that_of_its_publisher():
     said = statements_of(svg("An owl"))
 
     assert (said.title, said.artist, said.description) == ("An owl", "Jean Doe", "")
@@ -23,17 +23,17 @@ def test_metadata_of_the_work_is_read_and_that_of_its_publisher_is_not():
         ("", ""),
     ],
 )
-def test_titles_are_read_as_they_are_but_for_white_space(written, read):
+def test_titles_are_read_unchanged_except_for_white_space(written, read):
     assert statements_of(svg(written)).title == read
 
 
-def test_encodings_that_the_file_declares_are_read():
+def test_encodings_declared_by_the_file_are_used():
     text = svg("Aragón").decode().replace('"1.0"?', '"1.0" encoding="iso-8859-1"?')
 
     assert statements_of(text.encode("latin-1")).title == "Aragón"
 
 
-def test_each_text_element_is_one_text_and_tspans_on_a_new_line_are_apart():
+def test_each_text_element_is_one_text_and_tspans_on_a_new_line_are_separated():
     body = (
         '<text y="1"><tspan y="1">Cl</tspan><tspan>ip</tspan><tspan y="9">art</tspan></text>'
         "<g><text>  </text><text>FOR\n SALE</text></g>"
@@ -42,12 +42,12 @@ def test_each_text_element_is_one_text_and_tspans_on_a_new_line_are_apart():
     assert statements_of(svg(body=body)).text == ["Clip art", "FOR SALE"]
 
 
-def test_titles_of_parts_of_the_drawing_are_not_its_title():
+def test_titles_of_parts_are_not_the_title_of_the_drawing():
     assert statements_of(svg("", "<g><title>left wing</title></g>")).title == ""
 
 
 @pytest.mark.parametrize("value", ['"ha"', 'SYSTEM "file:///etc/passwd"'])
-def test_a_file_that_declares_entities_is_left_there(value):
+def test_reading_stops_at_a_declared_entity(value):
     declared = f"<!DOCTYPE svg [<!ENTITY ha {value}>]>".encode()
 
     said = statements_of(svg("&ha;").replace(b"<svg", declared + b"<svg", 1))
@@ -55,7 +55,7 @@ def test_a_file_that_declares_entities_is_left_there(value):
     assert (said.title, said.problem) == ("", "declares the entity 'ha'")
 
 
-def test_nothing_is_opened_for_a_document_type(tmp_path):
+def test_a_document_type_opens_no_file(tmp_path):
     declared = f'<!DOCTYPE svg SYSTEM "file://{tmp_path}/none.dtd">'.encode()
 
     said = statements_of(svg("An owl").replace(b"<svg", declared + b"<svg", 1))
@@ -63,7 +63,7 @@ def test_nothing_is_opened_for_a_document_type(tmp_path):
     assert (said.title, said.problem) == ("An owl", "")
 
 
-def test_what_stands_before_damage_is_read():
+def test_content_before_the_damage_is_read():
     said = statements_of(svg("An owl", "<text>hoo</text><g>"))
 
     assert (said.title, said.text) == ("An owl", ["hoo"])
@@ -79,13 +79,13 @@ def test_what_stands_before_damage_is_read():
         (b" " * (MAX_BYTES + 1), "larger than 16777216 bytes"),
     ],
 )
-def test_what_is_no_svg_states_nothing_but_its_problem(data, problem):
+def test_a_file_that_is_not_svg_states_only_its_problem(data, problem):
     said = statements_of(data)
 
     assert (said.title, said.text, said.problem) == ("", [], problem)
 
 
-def test_deep_nesting_is_no_problem():
+def test_deep_nesting_causes_no_problem():
     deep = b"<g>" * 100_000 + b"</g>" * 100_000
 
     assert statements_of(deep).problem == ""

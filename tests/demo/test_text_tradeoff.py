@@ -1,4 +1,4 @@
-"""benchmarks/texttradeoff.py: pictures whose text is known, and what a choice makes of them."""
+"""benchmarks/texttradeoff.py: images whose text is known, and what a choice makes of them."""
 
 import numpy as np
 import texttradeoff
@@ -11,7 +11,7 @@ def span(text):
     return Span(text, 1.0, (0.0, 0.0, 9.0, 0.0, 9.0, 9.0))
 
 
-def test_pictures_and_words_found_and_false_alarms_by_hand():
+def test_found_images_words_and_false_alarms_match_a_hand_count():
     texts = ["red SALE", "cat cat", "", "", "12"]
     spans = [[span("sale"), span("x")], [], [span("oo")], [], [span("12")]]
 
@@ -23,7 +23,7 @@ def test_pictures_and_words_found_and_false_alarms_by_hand():
     assert found.cells == ["66.7", "50.0", "50.0 [1.3, 98.7]"]
 
 
-def test_each_page_has_a_like_one_without_text():
+def test_each_page_has_a_counterpart_without_text():
     pages = list(texttradeoff.pages(4))
     with_text, without = pages[::2], pages[1::2]
 
@@ -34,7 +34,7 @@ def test_each_page_has_a_like_one_without_text():
     assert all(np.ptp(each.pixels) > 60 for each in (*with_text, *without))
 
 
-def test_clip_art_with_text_is_that_whose_drawing_states_some(tmp_path):
+def test_clip_art_has_text_if_its_drawing_states_text(tmp_path):
     folder = library(tmp_path / "drawings", 9)
     for number in range(9, 14):
         put(folder, f"signs/{number}", drawing=svg(body="<text>Exit</text>"))

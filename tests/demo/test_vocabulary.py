@@ -31,7 +31,7 @@ def test_open_clip_reads_each_word_as_one_token(tmp_path, classes):
     assert max(read.encoder.values()) == read.vocab_size - 1
 
 
-def test_any_other_text_survives_the_way_through_the_tokens(tmp_path):
+def test_any_other_text_survives_tokenization(tmp_path):
     read = tokenizer(tmp_path / "bpe.txt.gz", words(20))
 
     assert (
@@ -51,14 +51,14 @@ def test_the_longest_captions_fit_into_sixteen_tokens(tmp_path):
 
 
 @pytest.mark.parametrize("classes", range(6, 187, 20))
-def test_no_two_merges_make_the_same_token(classes):
+def test_no_two_merges_give_the_same_token(classes):
     """They would leave a hole in open_clip's numbering, and the last token out of range."""
     made = ["".join(pair) for pair in merges_of(words(classes))]
 
     assert len(set(made)) == len(made)
 
 
-def test_the_file_is_gzip_without_time(tmp_path):
+def test_the_gzip_file_has_no_timestamp(tmp_path):
     content = vocabulary_file(["star", "start"])
 
     assert gzip.decompress(content).decode().splitlines()[0].startswith("#version")

@@ -52,7 +52,7 @@ def written(world, corpus, shard, folder):
 
 
 def plainest_processor():
-    """Environment variables that make numpy and libm do without every optional instruction."""
+    """Environment variables that disable optional instructions in numpy and libm."""
     from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
 
     optional = [name for name in __cpu_dispatch__ if __cpu_features__[name]]
@@ -65,7 +65,7 @@ def plainest_processor():
 
 
 def test_one_shard_is_pinned(tmp_path):
-    """Another literal here means that every picture of the demo has changed."""
+    """Another literal here means that every image of the demo has changed."""
     tar, _ = written(EVERYTHING, "large", 1, tmp_path)
 
     assert hashlib.sha256(tar).hexdigest() == GLYPHS_DIGEST
@@ -78,7 +78,7 @@ def test_one_shard_of_digits_is_pinned(tmp_path):
 
 
 @pytest.mark.parametrize(("world", "corpus"), [(EVERYTHING, "large"), (DIGITS, "x")])
-def test_bytes_are_the_same_in_another_process_on_a_plainer_processor(tmp_path, world, corpus):
+def test_bytes_are_the_same_in_another_process_on_a_simpler_processor(tmp_path, world, corpus):
     here = written(world, corpus, 1, tmp_path)
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -90,7 +90,7 @@ def test_bytes_are_the_same_in_another_process_on_a_plainer_processor(tmp_path, 
     assert here == tuple(path.read_bytes() for path in files)
 
 
-def test_the_bytes_of_a_shard_do_not_depend_on_what_was_drawn_before(tmp_path):
+def test_the_bytes_of_a_shard_do_not_depend_on_earlier_drawing(tmp_path):
     alone = written(EVERYTHING, "large", 2, tmp_path)
 
     for shard in (0, 1):
@@ -99,7 +99,7 @@ def test_the_bytes_of_a_shard_do_not_depend_on_what_was_drawn_before(tmp_path):
     assert written(EVERYTHING, "large", 2, tmp_path) == alone
 
 
-def test_another_corpus_changes_none_of_the_old_ones(tmp_path):
+def test_an_added_corpus_changes_no_other_corpus(tmp_path):
     before = written(EVERYTHING, "val", 0, tmp_path)
     more = {**EVERYTHING.model_dump()["corpora"], "further": {}}
     wider = GlyphWorld(**{**EVERYTHING.model_dump(), "corpora": more})
@@ -113,7 +113,7 @@ def test_shards_differ(tmp_path):
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # webdataset leaves the file open
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_webdataset_reads_the_members_that_the_truth_tells_of(tmp_path):
+def test_webdataset_reads_the_members_listed_in_the_truth(tmp_path):
     import webdataset
 
     written(EVERYTHING, "large", 0, tmp_path)
@@ -141,7 +141,7 @@ def test_labels_are_line_numbers_of_the_class_file(tmp_path):
 
 
 @pytest.mark.parametrize("world", [EVERYTHING, DIGITS])
-def test_the_word_files_are_the_same_every_time(tmp_path, world):
+def test_the_word_files_are_reproducible(tmp_path, world):
     contents = []
     for _ in range(2):
         write_words(world, tmp_path / "classes.txt", tmp_path / "bpe.txt.gz")
@@ -150,6 +150,6 @@ def test_the_word_files_are_the_same_every_time(tmp_path, world):
     assert contents[0] == contents[1]
 
 
-def test_an_unknown_corpus_is_refused_with_the_known_ones(tmp_path):
+def test_an_unknown_corpus_is_refused_with_a_list_of_known_ones(tmp_path):
     with pytest.raises(ConfigError, match=r"no corpus `larg`, only large, val\. Add it"):
         write_shard(EVERYTHING, "larg", 0, tmp_path / "a.tar", tmp_path / "a.parquet")

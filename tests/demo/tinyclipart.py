@@ -44,7 +44,7 @@ def huge_png(width, height):
 
 
 def put(folder, name, picture=None, drawing=None):
-    """Lay a drawing into `folder`; `drawing=b""` leaves its SVG out."""
+    """Put a drawing into `folder`; `drawing=b""` omits its SVG."""
     drawing = svg() if drawing is None else drawing
     for kind, content in (("png", picture or png()), ("svg", drawing)):
         if content:
@@ -54,7 +54,7 @@ def put(folder, name, picture=None, drawing=None):
 
 
 def library(folder, count=60):
-    """Lay `count` drawings of different colours into `folder`, and return it."""
+    """Put `count` drawings of different colours into `folder`, and return it."""
     for number in range(count):
         put(folder, f"shapes/disc_{number:02d}", png((number, 255 - number, 90, 255)))
     return folder
@@ -80,7 +80,7 @@ def deb(path, package, files):
 
 
 def samples(tar):
-    """The samples of a tar: key, picture, caption, JSON."""
+    """The samples of a tar: key, image, caption, JSON."""
     return [
         (
             sample.key,

@@ -43,7 +43,7 @@ def read(site):
     return {path: Page(path.read_text()) for path in sorted(site.rglob("*.html"))}
 
 
-def test_no_page_loads_anything_from_elsewhere(site, read):
+def test_no_page_loads_external_content(site, read):
     loaded = {address for page in read.values() for address in page.loaded}
     styles = [path.read_text() for path in site.rglob("*.css")]
 
@@ -52,13 +52,13 @@ def test_no_page_loads_anything_from_elsewhere(site, read):
     assert [style for style in styles if re.search(r"(url\(|@import)\W*(https?:)?//", style)] == []
 
 
-def test_no_page_needs_a_library_that_the_builder_would_load(read):
+def test_no_page_needs_a_library_that_the_builder_loads(read):
     fetched = {"mermaid", "pyodide", "arithmatex", "glightbox"}
 
     assert {name for page in read.values() for name in page.classes & fetched} == set()
 
 
-def test_every_link_of_the_site_leads_to_a_file_and_an_anchor(site, read):
+def test_every_link_of_the_site_points_to_a_file_and_an_anchor(site, read):
     broken = []
     for path, page in read.items():
         for link in page.links:

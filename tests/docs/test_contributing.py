@@ -84,7 +84,7 @@ def rows(project, path):
 
 
 @pytest.mark.parametrize("name", ["table", "figure", "importer", "audit"])
-def test_a_diff_applies_to_a_fresh_clone_alone(fresh, name):
+def test_each_diff_alone_applies_to_a_fresh_clone(fresh, name):
     assert name in DIFFS
     apply(fresh, name, "--check")
 
@@ -166,7 +166,7 @@ def test_the_new_audit_refuses_a_corpus_without_captions(made):
     assert "Traceback" not in said
 
 
-def test_a_changed_query_runs_the_jobs_that_depend_on_it_alone(made, tmp_path):
+def test_a_changed_query_runs_only_the_jobs_that_depend_on_it(made, tmp_path):
     project = Project(shutil.copytree(made.folder, tmp_path / "edited", symlinks=True))
     before = project.computed()
     project.edit("clipaudit/copies/reports/sql/copies_sizes.sql", "count(*)", "2 * count(*)")

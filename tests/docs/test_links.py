@@ -38,7 +38,7 @@ def anchors(page):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
-def test_every_link_leads_to_a_file_and_a_heading(page):
+def test_every_link_points_to_a_file_and_a_heading(page):
     broken = []
     for target, anchor in re.findall(r"\]\(([^)#:\s]*)#?([^):\s]*)\)", without_code(page)):
         to = (page.parent / target).resolve() if target else page

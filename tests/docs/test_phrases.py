@@ -31,7 +31,7 @@ PLAINER = {
     r"\blacks every\b|\bsteers no\b|\bmore than one writes\b": "omits, cannot, shared",
 }
 NO_PROSE = re.compile(r"```.*?```|^ {4}.*?$|`[^`]*`|\]\([^)]*\)", re.DOTALL | re.MULTILINE)
-CHANGES = ROOT / "CHANGELOG.md"  # says what was, in the words of then
+CHANGES = ROOT / "CHANGELOG.md"  # keeps the wording of its time
 
 
 def prose_of_pages():
@@ -62,7 +62,7 @@ def sentences(request):
 
 
 @pytest.mark.parametrize("phrase", PLAINER)
-def test_no_sentence_has_a_phrase_that_has_a_plainer_one(sentences, phrase):
+def test_no_sentence_contains_a_phrase_with_a_plainer_alternative(sentences, phrase):
     assert len(sentences) > 1000
     found = [each for each in sentences if re.search(phrase, each[1])]
 
@@ -82,7 +82,7 @@ def test_no_sentence_has_a_phrase_that_has_a_plainer_one(sentences, phrase):
         "Asks nothing of the network",
     ],
 )
-def test_a_sentence_that_was_once_ours_has_one(before):
+def test_former_sentences_contain_a_listed_phrase(before):
     first = before[0].lower() + before[1:]
 
     assert any(re.search(phrase, text) for phrase in PLAINER for text in (before, first))

@@ -27,7 +27,7 @@ def named(nav):
     return [page for each in inner for page in named(each)]
 
 
-def test_links_lead_to_the_pages_of_the_site(folder):
+def test_links_point_to_the_pages_of_the_site(folder):
     first = (folder / "pages/index.md").read_text()
     changes = (folder / "pages/changelog.md").read_text()
 
@@ -46,7 +46,7 @@ def test_a_block_that_is_a_file_shows_its_name(folder):
     assert '```python title="make_data.py"' in (folder / "pages/quickstart.md").read_text()
 
 
-def test_a_notebook_is_a_page_of_its_text_and_its_code(folder):
+def test_a_notebook_becomes_a_page_of_its_text_and_code(folder):
     page = (folder / "pages/notebooks/clipart.md").read_text()
 
     assert page.startswith("# Audit clip art in a notebook\n")

@@ -59,7 +59,7 @@ def model_vectors(samples, clip):
 
 
 @pytest.mark.parametrize("size", [1, 4, 64])
-def test_values_are_those_of_the_model(samples, clip, size):
+def test_values_equal_those_of_the_model(samples, clip, size):
     table, drops = embedded(samples, clip, size=size)
 
     assert (
@@ -91,7 +91,7 @@ def test_samples_in_many_chunks_give_the_same_rows(samples, clip):
     assert embedded(pieces, clip)[0] == embedded(samples, clip)[0]
 
 
-def test_every_forward_pass_has_the_full_batch(samples, clip, monkeypatch):
+def test_every_forward_pass_has_a_full_batch(samples, clip, monkeypatch):
     encode, sizes = clip.model.encode_text, []
 
     def counted(tokens):
@@ -133,7 +133,7 @@ def test_captions_that_the_model_cannot_embed_are_dropped(samples, clip):
     ]
 
 
-def test_all_captions_are_dropped_where_the_model_diverged(samples, clip):
+def test_all_captions_are_dropped_if_the_model_diverged(samples, clip):
     with torch.no_grad():
         clip.model.text_projection.fill_(torch.nan)
 
@@ -156,7 +156,7 @@ def test_no_samples_give_no_rows(samples, clip):
     assert len(table) == len(drops) == 0
 
 
-def test_end_is_logged(samples, clip, caplog):
+def test_the_final_row_count_is_logged(samples, clip, caplog):
     caplog.set_level(logging.INFO, "clipaudit")
 
     embedded(samples, clip)

@@ -32,7 +32,7 @@ def vectors(table):
     return np.frombuffer(data, "<f2").reshape(len(table), -1)
 
 
-def test_one_unit_row_for_each_sample_in_order(shards, clip):
+def test_each_sample_has_one_unit_row_in_order(shards, clip):
     samples = index(shards)
 
     table, drops = embedded(shards, samples, clip)
@@ -52,7 +52,7 @@ def test_metadata_names_the_encoder(shards, clip):
     assert table.schema.field("embedding").type == pa.binary(32)
 
 
-def test_values_are_those_of_the_model(shards, clip):
+def test_values_equal_those_of_the_model(shards, clip):
     table, _ = embedded(shards, index(shards), clip, size=9)
     from open_clip.transform import image_transform_v2
 
@@ -70,7 +70,7 @@ def test_values_are_those_of_the_model(shards, clip):
     np.testing.assert_allclose(found, features, atol=1e-3)  # rounding to float16
 
 
-def test_bfloat16_moves_the_values_a_little(shards, clip):
+def test_bfloat16_changes_the_values_slightly(shards, clip):
     samples = index(shards)
     exact, rough = (
         vectors(embedded(shards, samples, dataclasses.replace(clip, precision=each))[0])
@@ -83,7 +83,7 @@ def test_bfloat16_moves_the_values_a_little(shards, clip):
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-def test_workers_do_not_matter(shards, clip, workers):
+def test_the_number_of_workers_does_not_matter(shards, clip, workers):
     samples = index(shards)
 
     assert embedded(shards, samples, clip)[0] == embedded(shards, samples, clip, workers)[0]
@@ -128,7 +128,7 @@ def test_rows_are_embedded_or_dropped(shards, clip):
     ]
 
 
-def test_not_finite_embeddings_are_dropped(shards, clip):
+def test_non_finite_embeddings_are_dropped(shards, clip):
     samples = index(shards)
     with torch.no_grad():
         clip.model.visual.conv1.weight.fill_(torch.nan)
@@ -145,7 +145,7 @@ def test_no_samples_give_no_rows(shards, clip):
     assert len(table) == len(drops) == 0
 
 
-def test_end_is_logged(shards, clip, caplog):
+def test_the_final_row_count_is_logged(shards, clip, caplog):
     caplog.set_level(logging.INFO, "clipaudit")
 
     embedded(shards, index(shards), clip)
@@ -154,7 +154,7 @@ def test_end_is_logged(shards, clip, caplog):
 
 
 @pytest.mark.parametrize("row", [[0, 0], [np.inf, 1], [np.nan, 1]])
-def test_unusable_rows_are_told(row):
+def test_unusable_rows_are_reported(row):
     _, usable, reasons = unit_halves(np.array([[1, 1], row], np.float32))
 
     assert usable.tolist() == [True, False]

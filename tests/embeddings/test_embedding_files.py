@@ -30,7 +30,7 @@ def opened(*pairs, column="key"):
     return EmbeddingFiles(pairs, column=column)
 
 
-def test_values_are_found_in_whatever_file_and_order(pair):
+def test_values_are_found_in_any_file_and_order(pair):
     files = opened(
         pair("0", unit_rows(3), ["c", "a", None]), pair("1", unit_rows(2), ["spare", "b"])
     )
@@ -46,7 +46,7 @@ def test_values_are_found_in_whatever_file_and_order(pair):
     st.integers(1, 5),
 )
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_row_groups_that_statistics_exclude_hold_nothing_wanted(tmp_path, keys, wanted, size):
+def test_row_groups_excluded_by_statistics_contain_no_requested_row(tmp_path, keys, wanted, size):
     np.save(tmp_path / "0.npy", unit_rows(len(keys)))
     table = pa.table({"key": pa.array(keys, pa.string())})
     pq.write_table(table, tmp_path / "0.parquet", row_group_size=size)
@@ -57,7 +57,7 @@ def test_row_groups_that_statistics_exclude_hold_nothing_wanted(tmp_path, keys, 
     assert rows.tolist() == [keys.index(key) if key in keys else -1 for key in wanted]
 
 
-def test_rows_are_read_in_the_order_asked(pair):
+def test_rows_are_read_in_the_requested_order(pair):
     first, second = unit_rows(3), unit_rows(2, seed=1)
     files = opened(pair("0", first, ["a", "b", "c"]), pair("1", second, ["d", "e"]))
 
@@ -66,7 +66,7 @@ def test_rows_are_read_in_the_order_asked(pair):
     assert read.tolist() == [second[0].tolist(), first[2].tolist(), second[1].tolist()]
 
 
-def test_one_of_several_arrays_is_named(tmp_path, pair):
+def test_an_error_names_the_array_among_several(tmp_path, pair):
     _, metadata = pair("0", unit_rows(2), ["a", "b"])
     np.savez(tmp_path / "0.npz", b32_img=unit_rows(2), l14_img=unit_rows(2, 12))
     pairs = [(tmp_path / "0.npz", metadata)]
@@ -76,18 +76,18 @@ def test_one_of_several_arrays_is_named(tmp_path, pair):
         EmbeddingFiles(pairs, column="key", array="l14")
 
 
-def test_counts_that_differ_are_refused(pair):
+def test_different_row_counts_are_refused(pair):
     with pytest.raises(InputError, match=r"0\.npy: 3 embeddings but 2 rows in .*0\.parquet\. They"):
         opened(pair("0", unit_rows(3), ["a", "b"]))
 
 
 @pytest.mark.parametrize("rows", [np.zeros((2, 8), np.int8), np.zeros(2, np.float16)])
-def test_what_is_no_matrix_of_numbers_is_refused(pair, rows):
+def test_an_array_that_is_not_a_matrix_of_numbers_is_refused(pair, rows):
     with pytest.raises(InputError, match=r"an array of shape \(2.*\) and type (int8|float16), exp"):
         opened(pair("0", rows, ["a", "b"]))
 
 
-def test_two_models_are_not_mixed(pair):
+def test_embeddings_of_two_models_are_not_mixed(pair):
     with pytest.raises(InputError, match=r"0\.npy: rows of 8 numbers, but .*1\.npy has 12"):
         opened(pair("0", unit_rows(1), ["a"]), pair("1", unit_rows(1, 12), ["b"]))
 
@@ -103,7 +103,7 @@ def test_rows_of_another_length_are_scaled(pair, length):
     assert files.lengths.startswith(f"2 of 3 rows have a length of {length:.3g} to {length:.3g}")
 
 
-def test_rows_without_a_direction_stay_as_they_are(pair):
+def test_rows_without_a_direction_are_unchanged(pair):
     files = opened(pair("0", np.array([[0, 0], [np.inf, 0], [1, 1e300]]), ["a", "b", "c"]))
 
     read = files.read(np.zeros(3, np.int64), np.arange(3))
@@ -119,7 +119,7 @@ def test_a_value_with_two_embeddings_is_refused(pair, keys):
         files.find(pa.array(["a", "b"]))
 
 
-def test_a_column_that_is_not_there_is_refused_with_those_that_are(pair):
+def test_a_missing_column_is_refused_with_a_list_of_columns(pair):
     with pytest.raises(InputError, match=r"no column 'uid', but key\. Name one"):
         opened(pair("0", unit_rows(1), ["a"]), column="uid")
 
@@ -129,7 +129,7 @@ def test_pickled_arrays_are_refused(pair):
         opened(pair("0", np.array([None]), ["a"]))
 
 
-def test_a_cut_array_is_refused(pair):
+def test_a_truncated_array_is_refused(pair):
     path, metadata = pair("0", unit_rows(3), ["a", "b", "c"])
     path.write_bytes(path.read_bytes()[:-2])
 
@@ -139,7 +139,7 @@ def test_a_cut_array_is_refused(pair):
 
 @pytest.mark.parametrize("content", [b"", b"no array at all", b"\x93NUMPY\x01\x00"])
 @pytest.mark.parametrize("array", [None, "l14_img"])
-def test_what_is_no_array_is_refused(tmp_path, pair, content, array):
+def test_a_file_that_is_not_an_array_is_refused(tmp_path, pair, content, array):
     _, metadata = pair("0", unit_rows(1), ["a"])
     (tmp_path / "bad").write_bytes(content)
 

@@ -61,7 +61,7 @@ def test_well_spread_vectors_have_not_collapsed():
     assert found["effective_rank"] > 50
 
 
-def test_a_narrow_cone_of_classes_as_of_trained_encoders_has_not_collapsed():
+def test_a_narrow_cone_as_in_trained_encoders_has_not_collapsed():
     classes = np.arange(200) % 10
     rows = gaussian(10)[classes] + 0.3 * gaussian() + 2  # most of their length is shared
 
@@ -72,7 +72,7 @@ def test_a_narrow_cone_of_classes_as_of_trained_encoders_has_not_collapsed():
     assert not found["collapsed"]
 
 
-def test_a_clip_model_of_random_weights_has_collapsed(tmp_path, clip, cpu):
+def test_a_clip_model_with_random_weights_has_collapsed(tmp_path, clip, cpu):
     shards = text_shards(tmp_path, [24])
     table = index(shards)
     running = Running(8, 0, cpu)
@@ -85,7 +85,7 @@ def test_a_clip_model_of_random_weights_has_collapsed(tmp_path, clip, cpu):
     assert (found["samples"], found["dimension"]) == (24, 16)
 
 
-def test_a_constant_encoder_has_collapsed_on_different_pictures_alone():
+def test_a_constant_encoder_has_collapsed_only_on_different_images():
     rows = np.ones((20, 8))
 
     different, equal = checked(rows), checked(rows, digests=["same"] * 20)
@@ -103,12 +103,12 @@ def test_vectors_along_one_line_have_collapsed():
     assert checked(line)["effective_rank"] < 1.1
 
 
-def test_of_few_pictures_nothing_is_claimed():
+def test_few_images_support_no_claim():
     assert not checked(np.ones((9, 4)))["collapsed"]
     assert checked(np.ones((10, 4)))["collapsed"]
 
 
-def test_the_nearest_sample_is_not_an_identical_one():
+def test_the_nearest_sample_is_never_an_identical_one():
     found = checked([[1, 0], [1, 0], [0.6, 0.8], [-1, 0]])
 
     assert found["identical"] == 1
@@ -116,7 +116,7 @@ def test_the_nearest_sample_is_not_an_identical_one():
 
 
 @pytest.mark.parametrize("count", [0, 1])
-def test_without_a_pair_there_are_counts_alone(count):
+def test_without_a_pair_there_are_only_counts(count):
     found = checked(np.ones((count, 4)))
 
     numbers = ("samples", "repeated", "identical", "collapsed", "dimension")
@@ -126,7 +126,7 @@ def test_without_a_pair_there_are_counts_alone(count):
 
 @given(seed=st.integers(0, 99), count=st.integers(2, 12), classes=st.integers(1, 3))
 @settings(max_examples=30, deadline=None)
-def test_equals_loops_over_pairs(seed, count, classes):
+def test_the_check_equals_loops_over_pairs(seed, count, classes):
     rng = np.random.default_rng(seed)
     rows, labels = rng.normal(size=(count, 5)), rng.integers(0, classes, count)
     halves = unit(rows).astype(np.float64)
@@ -146,7 +146,7 @@ def test_equals_loops_over_pairs(seed, count, classes):
     assert found["same_class_mean"] == (pytest.approx(np.mean(same)) if same else None)
 
 
-def test_neither_batches_nor_their_order_matter():
+def test_batches_and_their_order_do_not_matter():
     rows, table = gaussian(100), samples(100)
     first, *others = embeddings(rows, batch=9)
 

@@ -57,7 +57,7 @@ def rows():
 
 
 def compared(rows, given):
-    """The tables that come out where `rows` are computed here and `given` was given."""
+    """Return the tables for computed `rows` and embeddings `given`."""
     whole = table_of(given.astype(np.float32))
     tables = [whole.slice(0, 20), whole.slice(20)]
     return pa.concat_tables(checked(tables, table_of(rows), PAIR, rows.shape[1]))
@@ -69,7 +69,7 @@ def moved(rows, by):
 
 
 def check(world, given):
-    """What comes out of two tables of given embeddings."""
+    """Return the result for two tables of given embeddings."""
     shards, samples, model, _ = world
     tables = [given.slice(0, 20), given.slice(20)]
     return pa.concat_tables(check_given(tables, shards, samples, model, [], PAIR, threads=1))
@@ -85,7 +85,7 @@ def test_rows_of_the_same_encoder_pass_unchanged(world, caplog):
     assert "40 images embedded here have a median cosine of 1.0000" in record.message
 
 
-def test_small_differences_are_a_warning_with_both_values(rows, caplog):
+def test_small_differences_give_a_warning_with_both_values(rows, caplog):
     compared(rows, moved(rows, 0.3))
 
     assert [record.levelname for record in caplog.records] == ["WARNING"]
@@ -102,14 +102,14 @@ def test_shifted_rows_are_distinguished_from_another_encoder(rows):
         compared(rows, np.roll(rows, 1, axis=0))
 
 
-def test_a_quarter_of_shifted_rows_is_enough(rows):
+def test_a_quarter_of_shifted_rows_is_detected(rows):
     given = np.concatenate([np.roll(rows[:10], 1, axis=0), rows[10:]])
 
     with pytest.raises(InputError, match="10 images match the row of another sample"):
         compared(rows, given)
 
 
-def test_a_single_changed_image_is_a_warning(rows, caplog):
+def test_a_single_changed_image_gives_a_warning(rows, caplog):
     given = np.concatenate([-rows[:1], rows[1:]])
 
     compared(rows, given)
@@ -117,7 +117,7 @@ def test_a_single_changed_image_is_a_warning(rows, caplog):
     assert "1 have rows of other images, or changed since" in caplog.text
 
 
-def test_another_preparation_is_refused_by_that_name(rows):
+def test_another_preparation_is_refused_by_name(rows):
     with pytest.raises(InputError, match="are still most similar to their own rows: the same"):
         compared(rows, moved(rows, 1.2))
 
@@ -129,19 +129,19 @@ def test_another_encoder_is_refused(world, tmp_path):
         check(world, other)
 
 
-def test_another_width_is_refused_with_both(rows):
+def test_another_width_is_refused_with_both_widths(rows):
     with pytest.raises(InputError, match="given rows have 8 numbers, but b32 computes 32 here"):
         compared(rows, rows[:, :8])
 
 
-def test_an_encoder_that_tells_no_images_apart_is_not_judged(rows, caplog):
+def test_an_encoder_that_cannot_distinguish_images_is_not_judged(rows, caplog):
     given = compared(rows + 1e6, rows)
 
     assert given.equals(table_of(rows))
     assert "gives any two images a similarity of 1.000000" in caplog.text
 
 
-def test_missing_weights_are_a_warning_and_the_rows_pass(world, caplog):
+def test_missing_weights_give_a_warning_and_the_rows_pass(world, caplog):
     shards, samples, model, given = world
     gone = ModelSettings(Encoder(architecture="tiny", pretrained="gone.pt"), model.architecture)
 
@@ -151,7 +151,7 @@ def test_missing_weights_are_a_warning_and_the_rows_pass(world, caplog):
     assert "not checked, since b32 cannot be loaded here: gone.pt: no such file" in caplog.text
 
 
-def test_fewer_images_than_ten_are_not_judged(world, caplog):
+def test_fewer_than_ten_images_are_not_judged(world, caplog):
     shards, samples, model, given = world
 
     tables = check_given([given], shards, samples.slice(0, 9), model, [], PAIR, threads=1)

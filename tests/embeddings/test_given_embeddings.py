@@ -59,7 +59,7 @@ def direction(cosine):
     return [cosine, (1 - cosine**2) ** 0.5]
 
 
-def test_rows_are_joined_by_value_and_ordered_as_the_samples(samples, given):
+def test_rows_are_joined_by_value_in_the_order_of_the_samples(samples, given):
     files = given([direction(0.75), direction(0.5), [1, 0], [0, 1]], ["d", "b", "a", "c"])
 
     table, drops = taken(samples, files)
@@ -70,7 +70,7 @@ def test_rows_are_joined_by_value_and_ordered_as_the_samples(samples, given):
     assert len(drops) == 0
 
 
-def test_a_uid_joins_too(samples, given):
+def test_rows_can_be_joined_by_uid(samples, given):
     files = given([[1, 0], [0, 1], [1, 0], [0, 1]], samples["uid"].to_pylist())
 
     table, _ = taken(samples, files, join_on="uid")
@@ -78,7 +78,7 @@ def test_a_uid_joins_too(samples, given):
     assert embedding_array(table, "")[:, 0].tolist() == [1, 0, 1, 0]
 
 
-def test_rows_of_the_files_that_list_a_corpus_are_its_samples(samples, tmp_path):
+def test_rows_of_the_files_that_list_a_corpus_match_its_samples(samples, tmp_path):
     pairs = []
     for number in range(2):
         pairs.append((tmp_path / f"{number}.npy", tmp_path / f"{number}.parquet"))
@@ -90,7 +90,7 @@ def test_rows_of_the_files_that_list_a_corpus_are_its_samples(samples, tmp_path)
     assert embedding_array(table, "")[:, 0].tolist() == [1, 0.25, 1]
 
 
-def test_a_sample_without_embedding_is_refused_with_the_numbers(samples, given):
+def test_a_sample_without_embedding_is_refused_with_counts(samples, given):
     files = given([[1, 0], [0, 1], [1, 0]], ["a", "b", "d"])
 
     with pytest.raises(
@@ -100,7 +100,7 @@ def test_a_sample_without_embedding_is_refused_with_the_numbers(samples, given):
         taken(samples, files)
 
 
-def test_samples_that_may_lack_an_embedding_are_dropped_with_the_reason(samples, given):
+def test_samples_that_may_lack_an_embedding_are_dropped_with_a_reason(samples, given):
     files = given([[1, 0], [np.nan, 1], [1, 0]], ["a", "b", "d"])
 
     table, drops = taken(samples, files, may_lack=0.25)
@@ -112,14 +112,14 @@ def test_samples_that_may_lack_an_embedding_are_dropped_with_the_reason(samples,
     ]
 
 
-def test_keys_that_repeat_in_each_shard_are_refused(samples, given):
+def test_keys_repeated_in_each_shard_are_refused(samples, given):
     files = given([[1, 0], [0, 1]], ["00000", "00001"])
 
     with pytest.raises(InputError, match="2 values of key belong to several samples"):
         taken(samples, files, join_on="key")
 
 
-def test_rows_are_rounded_as_our_own(samples, given):
+def test_given_rows_are_rounded_like_computed_ones(samples, given):
     rows = np.random.default_rng(0).normal(size=(4, 2))
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
 

@@ -1,4 +1,4 @@
-"""The map of embeddings: what it keeps near, what it gives again, and what it is bounded by."""
+"""The map of embeddings: neighbourhoods, reproducibility and limits."""
 
 import numpy as np
 import pyarrow as pa
@@ -52,7 +52,7 @@ def test_batches_change_no_byte():
     assert pieces.equals(whole)
 
 
-def test_another_seed_draws_others():
+def test_another_random_seed_draws_other_samples():
     table = embedded(clusters(4, 40))
 
     rows = [map_vectors([table], {}, **SIZES | {"seed": seed})["row"] for seed in (0, 1)]
@@ -60,7 +60,7 @@ def test_another_seed_draws_others():
     assert rows[0] != rows[1]
 
 
-def test_no_more_samples_than_asked_for_and_test_sets_stand_behind_the_corpus():
+def test_the_sample_limit_holds_and_test_sets_follow_the_corpus():
     corpus, test = embedded(clusters(4, 40)), embedded(clusters(2, 20))
 
     mapped = map_vectors([corpus], {"val": [test], "few": [test[:3]]}, **SIZES)
@@ -70,24 +70,24 @@ def test_no_more_samples_than_asked_for_and_test_sets_stand_behind_the_corpus():
 
 
 @pytest.mark.parametrize("tests", [{}, {"val": []}])
-def test_without_samples_there_is_no_row(tests):
+def test_no_samples_give_no_rows(tests):
     assert len(map_vectors([embedded(np.empty((0, 4), np.float16))], tests, **SIZES)) == 0
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 12])
 @pytest.mark.parametrize("d", [1, 2, 16])
-def test_few_vectors_have_finite_places(count, d):
+def test_few_vectors_have_finite_positions(count, d):
     vectors = np.random.default_rng(0).normal(size=(count, d)).astype(np.float16)
 
     assert np.isfinite(planar(vectors, seed=0)).all()
 
 
 @pytest.mark.parametrize("count", [1, 200])
-def test_equal_vectors_lie_at_one_place(count):
+def test_equal_vectors_share_a_position(count):
     assert (planar(np.ones((count, 8), np.float16), seed=0) == 0).all()
 
 
-def test_many_vectors_that_repeat_another_have_finite_places():
+def test_many_repeated_vectors_have_finite_positions():
     vectors = np.concatenate([np.repeat(clusters(1, 1), 150, axis=0), clusters(2, 30)])
 
     assert np.isfinite(planar(vectors, seed=0)).all()

@@ -40,7 +40,7 @@ def predicted(clip, *tasks, workers=0, size=4):
     return dict(evaluate(clip, tasks, Running(size, workers, cpu)))
 
 
-def test_class_embeddings_are_open_clips(clip, cpu):
+def test_class_embeddings_equal_those_of_open_clip(clip, cpu):
     clip.model.eval()
 
     found = [
@@ -66,7 +66,7 @@ def test_prompts_are_embedded_in_the_precision_of_the_images(clip, task, monkeyp
     assert autocast == [False] * 3 + [True] * 3  # three names of classes
 
 
-def test_one_row_a_sample_in_the_order_of_samples(clip, task):
+def test_each_sample_has_one_row_in_sample_order(clip, task):
     table = predicted(clip, task)["val"]
 
     assert table.schema == PREDICTIONS
@@ -81,13 +81,13 @@ def test_ranks_agree_with_the_predicted_labels(clip, task):
         assert -1.001 < row["right_similarity"] < 1.001
 
 
-def test_classes_of_one_name_tie_and_the_lower_label_wins(clip, task):
+def test_classes_with_the_same_name_tie_and_the_lower_label_wins(clip, task):
     tops = predicted(clip, task)["val"]["top"].to_pylist()
 
     assert all(top.index(3) == top.index(0) + 1 for top in tops)
 
 
-def test_only_the_labels_of_the_set_are_predicted(clip, task):
+def test_only_labels_of_the_test_set_are_predicted(clip, task):
     keep = pa.compute.not_equal(task.samples["label"], 1)
     part = dataclasses.replace(task, samples=task.samples.filter(keep), labels=[2, 0])
 
@@ -99,13 +99,13 @@ def test_only_the_labels_of_the_set_are_predicted(clip, task):
     ]
 
 
-def test_top_holds_five_labels_at_most(clip, task):
+def test_top_has_at_most_five_labels(clip, task):
     many = dataclasses.replace(task, classes=[*CLASSES, "dog", "cat", "blue"])
 
     assert {len(top) for top in predicted(clip, many)["val"]["top"].to_pylist()} == {5}
 
 
-def test_several_sets_with_one_model(clip, task):
+def test_one_model_evaluates_several_sets(clip, task):
     other = dataclasses.replace(task, name="sketch", classes=CLASSES[:3])
 
     tables = predicted(clip, task, other, workers=2)
@@ -114,7 +114,7 @@ def test_several_sets_with_one_model(clip, task):
     assert tables["sketch"] == predicted(clip, other)["sketch"]
 
 
-def test_label_outside_of_the_set_is_refused(clip, task):
+def test_a_label_outside_the_set_is_refused(clip, task):
     part = dataclasses.replace(task, labels=[0, 1])
 
     with pytest.raises(
@@ -124,7 +124,7 @@ def test_label_outside_of_the_set_is_refused(clip, task):
         predicted(clip, part)
 
 
-def test_missing_label_is_refused(clip, task):
+def test_a_missing_label_is_refused(clip, task):
     column = task.samples.schema.get_field_index("label")
     bare = task.samples.set_column(column, "label", pa.nulls(9, pa.int32()))
 
@@ -132,12 +132,12 @@ def test_missing_label_is_refused(clip, task):
         predicted(clip, dataclasses.replace(task, samples=bare))
 
 
-def test_subset_beyond_the_classes_is_refused(clip, task):
+def test_a_subset_beyond_the_classes_is_refused(clip, task):
     with pytest.raises(InputError, match="its label set has 4 classes"):
         predicted(clip, dataclasses.replace(task, labels=[0, 4]))
 
 
-def test_diverged_model_is_refused(clip, task):
+def test_a_diverged_model_is_refused(clip, task):
     with torch.no_grad():
         clip.model.visual.conv1.weight.fill_(torch.nan)
 
@@ -162,7 +162,7 @@ def test_equal_classes_have_equal_similarities():
 
 
 class Brightness(torch.nn.Module):
-    """Logits that are known: class n gets the n-th of `weights`, times the mean of the picture."""
+    """Logits that are known: class n gets the n-th of `weights`, times the mean of the image."""
 
     def __init__(self, weights):
         super().__init__()
@@ -183,7 +183,7 @@ def classified(task, weights, *tasks, workers=0, size=4, label_maps=None):
     return dict(evaluate_classifier(classifier, [task, *tasks], running, label_maps))
 
 
-def test_classifier_ranks_by_its_logits(task):
+def test_a_classifier_ranks_by_its_logits(task):
     table = classified(task, [0.5, -1.0, 2.0, 1.0])["val"]
 
     assert table.schema == PREDICTIONS
@@ -195,7 +195,7 @@ def test_classifier_ranks_by_its_logits(task):
     ]
 
 
-def test_similarity_of_a_classifier_is_the_logit_of_the_right_class(task):
+def test_the_similarity_of_a_classifier_is_the_logit_of_the_right_class(task):
     table = classified(task, [0.5, -1.0, 2.0, 1.0])["val"]
 
     brightness = classified(task, [1.0, 1.0, 1.0, 1.0])["val"]["right_similarity"].to_numpy()
@@ -204,13 +204,13 @@ def test_similarity_of_a_classifier_is_the_logit_of_the_right_class(task):
     assert brightness.min() > 0.3
 
 
-def test_equal_logits_go_to_the_lowest_label(task):
+def test_equal_logits_give_the_lowest_label(task):
     table = classified(task, [1.0, 2.0, 1.0, 2.0])["val"]
 
     assert set(map(tuple, table["top"].to_pylist())) == {(1, 3, 0, 2)}
 
 
-def test_classifier_predicts_only_the_labels_of_the_set(task):
+def test_a_classifier_predicts_only_labels_of_the_set(task):
     keep = pa.compute.not_equal(task.samples["label"], 1)
     part = dataclasses.replace(task, samples=task.samples.filter(keep), labels=[2, 0])
 
@@ -221,7 +221,7 @@ def test_classifier_predicts_only_the_labels_of_the_set(task):
     assert table["right_similarity"] == whole["right_similarity"]
 
 
-def test_classifier_looks_at_no_templates(task):
+def test_a_classifier_ignores_templates(task):
     bare = dataclasses.replace(task, name="bare", templates=[])
 
     tables = classified(task, [0.5, -1.0, 2.0, 1.0], bare, workers=2)
@@ -230,14 +230,14 @@ def test_classifier_looks_at_no_templates(task):
     assert tables["bare"] == tables["val"]
 
 
-def test_classifier_of_another_number_of_classes_is_refused(task):
+def test_a_classifier_with_another_number_of_classes_is_refused(task):
     with pytest.raises(
         InputError, match=r"val: its label set has 4 classes, but the classifier has 3 outputs"
     ):
         classified(task, [1.0, 2.0, 3.0])
 
 
-def test_classifier_that_diverged_is_refused(task):
+def test_a_diverged_classifier_is_refused(task):
     with pytest.raises(StepError, match=r"val: the model gives logits that are not finite"):
         classified(task, [1.0, 2.0, float("inf"), 3.0])
 
@@ -259,7 +259,7 @@ def pictures(task):
     return [Image.open(io.BytesIO(each["png"])).convert("RGB") for each in members]
 
 
-def test_a_model_is_prompted_by_the_own_names(clip, cpu, own):
+def test_a_model_is_prompted_with_the_class_names_of_the_test_set(clip, cpu, own):
     table = predicted(clip, own)["val"]
 
     prompts = [class_embedding(clip.model, clip.tokenizer, each, TEMPLATES, device=cpu)
@@ -289,7 +289,7 @@ def classified_by_map(task):
     return dict(evaluate_classifier(classifier, [task], running, {"val": STANDS_FOR}))["val"]
 
 
-def test_a_label_is_right_if_the_best_mapped_class_is_one_of_those_it_stands_for(own):
+def test_a_label_is_right_if_the_best_mapped_class_belongs_to_it(own):
     table = classified_by_map(own)
 
     pixels = [np.asarray(each.resize((8, 8)), np.float32).transpose(2, 0, 1) / 255
@@ -306,7 +306,7 @@ def test_a_label_is_right_if_the_best_mapped_class_is_one_of_those_it_stands_for
     np.testing.assert_allclose(table["right_similarity"].to_numpy(), best, rtol=1e-4)
 
 
-def test_a_subset_numbered_anew_is_predicted_as_its_classes_were(clip, task):
+def test_renumbering_a_subset_does_not_change_its_predictions(clip, task):
     """ImageNet-A with labels 0 to 199 gives what it gives with 0 to 999 and `classes`."""
     keep = pa.compute.not_equal(task.samples["label"], 1)
     there = dataclasses.replace(task, samples=task.samples.filter(keep), labels=[0, 2])

@@ -62,7 +62,7 @@ def plain_ranks(similar, owner):
 
 
 @given(st.lists(st.integers(1, 3), max_size=9), st.integers(0, 99), st.integers(1, 7))
-def test_ranks_are_those_of_a_plain_loop(counts, seed, block_rows):
+def test_ranks_equal_those_of_a_plain_loop(counts, seed, block_rows):
     rng = np.random.default_rng(seed)
     owner = np.repeat(np.arange(len(counts)), counts)
     images = rng.choice(np.array([-0.5, 0, 0.5], np.float16), (len(counts), 3))
@@ -75,7 +75,7 @@ def test_ranks_are_those_of_a_plain_loop(counts, seed, block_rows):
 
 
 @pytest.mark.parametrize("block_rows", [1, 3, 100])
-def test_equal_texts_tie_however_the_comparison_is_cut(block_rows):
+def test_equal_texts_tie_for_any_split_of_the_comparison(block_rows):
     rng = np.random.default_rng(0)
     images = rng.normal(size=(20, 33)).astype(np.float16) / 8
     texts = np.repeat(images[:10], 2, axis=0)
@@ -89,14 +89,14 @@ def test_equal_texts_tie_however_the_comparison_is_cut(block_rows):
 
 
 def flat_picture(colour):
-    """Random pictures are too alike for a random model: rounding would decide their ranks."""
+    """Random images are too alike for a random model: rounding would decide their ranks."""
     out = io.BytesIO()
     Image.new("RGB", (40, 40), colour).save(out, "PNG")
     return out.getvalue()
 
 
 def similarities(clip, pictures, captions):
-    """One picture at a time, in float32: pictures by captions."""
+    """One image at a time, in float32: images by captions."""
     preparation = evaluation_preparation(clip.preprocessing)
     with torch.inference_mode():
         texts = clip.model.encode_text(clip.tokenizer(captions))
@@ -108,7 +108,7 @@ def similarities(clip, pictures, captions):
     return np.array(rows)
 
 
-def test_ranks_of_a_model_are_those_of_one_comparison_at_a_time(clip, tmp_path):
+def test_ranks_of_a_model_equal_those_of_single_comparisons(clip, tmp_path):
     captions = [text for own in CAPTIONS for text in own]
     owner = [image for image, own in enumerate(CAPTIONS) for _ in own]
     pictures = [flat_picture(colour) for colour in ("black", "white", "red", "blue")]
@@ -125,7 +125,7 @@ def test_ranks_of_a_model_are_those_of_one_comparison_at_a_time(clip, tmp_path):
     assert all(a <= rank <= b for a, rank, b in zip(low, found, high, strict=True))
 
 
-def test_one_row_a_picture_then_one_a_caption(clip, tmp_path):
+def test_rows_are_one_per_image_and_then_one_per_caption(clip, tmp_path):
     shards = [several_shard(tmp_path), several_shard(tmp_path, CAPTIONS[:2], 1)]
 
     table = retrieved(clip, shards, indexed(shards), several=True).to_pylist()
@@ -148,7 +148,7 @@ def test_captions_come_from_lines_and_from_json(clip, tmp_path):
     assert retrieved(clip, listed, indexed(listed), several=True) == expected
 
 
-def test_equal_captions_of_two_pictures_count_against_both(clip, tmp_path):
+def test_equal_captions_of_two_images_count_against_both(clip, tmp_path):
     shards = [several_shard(tmp_path, [["a cat"], ["a cat"], ["a cat"]])]
 
     table = retrieved(clip, shards, indexed(shards))
@@ -156,7 +156,7 @@ def test_equal_captions_of_two_pictures_count_against_both(clip, tmp_path):
     assert table["rank"].to_pylist()[:3] == [2, 2, 2]
 
 
-def test_equal_captions_of_one_picture_are_both_right(clip, tmp_path):
+def test_equal_captions_of_one_image_are_both_right(clip, tmp_path):
     shards = [several_shard(tmp_path, [["a cat", "a cat"]])]
 
     table = retrieved(clip, shards, indexed(shards), several=True)
@@ -164,14 +164,14 @@ def test_equal_captions_of_one_picture_are_both_right(clip, tmp_path):
     assert table["rank"].to_pylist() == [0, 0, 0]
 
 
-def test_workers_change_nothing(clip, tmp_path):
+def test_the_number_of_workers_does_not_matter(clip, tmp_path):
     shards = text_shards(tmp_path, [5, 4])
 
     assert retrieved(clip, shards, workers=2) == retrieved(clip, shards)
 
 
 @pytest.mark.parametrize("several", [False, True])
-def test_no_samples_make_no_rows(clip, tmp_path, several):
+def test_no_samples_give_no_rows(clip, tmp_path, several):
     shards = text_shards(tmp_path, [2])
 
     table = retrieved(clip, shards, index(shards)[:0], several=several)
@@ -180,14 +180,14 @@ def test_no_samples_make_no_rows(clip, tmp_path, several):
 
 
 @pytest.mark.parametrize("several", [False, True])
-def test_picture_without_caption_is_refused(clip, tmp_path, several):
+def test_an_image_without_a_caption_is_refused(clip, tmp_path, several):
     shards = [several_shard(tmp_path, [["a cat"], [""]])]
 
     with pytest.raises(InputError, match=r"pairs: shard 0, row 1: no caption\. Set `captions`"):
         retrieved(clip, shards, indexed(shards), several=several)
 
 
-def test_bad_list_of_captions_is_refused(clip, tmp_path):
+def test_an_invalid_list_of_captions_is_refused(clip, tmp_path):
     shards = [several_shard(tmp_path)]
     samples = indexed(shards)
     several_shard(tmp_path, [*CAPTIONS[:3], [3]], form="json")
@@ -196,7 +196,7 @@ def test_bad_list_of_captions_is_refused(clip, tmp_path):
         retrieved(clip, shards, samples, several=True)
 
 
-def test_shard_that_lost_samples_is_refused(clip, tmp_path):
+def test_a_shard_with_missing_samples_is_refused(clip, tmp_path):
     shards = [several_shard(tmp_path)]
     samples = indexed(shards)
     several_shard(tmp_path, CAPTIONS[:2])
@@ -205,7 +205,7 @@ def test_shard_that_lost_samples_is_refused(clip, tmp_path):
         retrieved(clip, shards, samples, several=True)
 
 
-def test_diverged_model_is_refused(clip, tmp_path):
+def test_a_diverged_model_is_refused(clip, tmp_path):
     with torch.no_grad():
         clip.model.text_projection.fill_(torch.nan)
 

@@ -18,7 +18,7 @@ TEXTS = ["a red cat", "a cat red", "blue dog of a photo", "dog", "green", "a pho
 
 
 def shard(folder, number, metadata):
-    """A shard with a random picture for each JSON object; None: a sample without JSON."""
+    """A shard with a random image for each JSON object; None: a sample without JSON."""
     rng = np.random.default_rng(number)
     samples = [
         {"png": picture(rng)} | ({} if fields is None else {"json": json.dumps(fields).encode()})
@@ -44,7 +44,7 @@ def selected(clip, shards, samples=None, workers=0, size=4):
 
 
 def similarities(clip, image, captions):
-    """One picture and one text at a time."""
+    """One image and one text at a time."""
     preparation = evaluation_preparation(clip.preprocessing)
     pixels = torch.tensor(preparation.pixels(open_picture(image).rgb)[None])
     with torch.inference_mode():
@@ -53,7 +53,7 @@ def similarities(clip, image, captions):
         return [torch.cosine_similarity(own, text, dim=0).item() for text in texts]
 
 
-def test_selections_are_those_of_one_comparison_at_a_time(clip, tmp_path):
+def test_selections_equal_those_of_single_comparisons(clip, tmp_path):
     asked = questions(9)
 
     table = selected(clip, [shard(tmp_path, 0, asked)])
@@ -70,7 +70,7 @@ def test_selections_are_those_of_one_comparison_at_a_time(clip, tmp_path):
         assert found["margin"] == pytest.approx(near[fields["right"]] - max(others), abs=1e-5)
 
 
-def test_tie_with_the_right_caption_counts_as_wrong(clip, tmp_path):
+def test_a_tie_with_the_right_caption_counts_as_wrong(clip, tmp_path):
     asked = [{"captions": ["a cat", "a cat"], "right": right} for right in (0, 1)]
 
     table = selected(clip, [shard(tmp_path, 0, asked)])
@@ -79,14 +79,14 @@ def test_tie_with_the_right_caption_counts_as_wrong(clip, tmp_path):
     assert table["margin"].to_pylist() == [0, 0]
 
 
-def test_right_is_the_first_and_kind_none_where_they_are_not_said(clip, tmp_path):
+def test_right_defaults_to_the_first_and_kind_to_none(clip, tmp_path):
     table = selected(clip, [shard(tmp_path, 0, [{"captions": TEXTS[:2]}])])
 
     assert table["right"].to_pylist() == [0]
     assert table["kind"].to_pylist() == [None]
 
 
-def test_rows_of_a_shard_do_not_depend_on_the_others_or_on_workers(clip, tmp_path):
+def test_rows_of_a_shard_do_not_depend_on_other_shards_or_workers(clip, tmp_path):
     shards = [shard(tmp_path, number, questions(5 + number, number)) for number in range(3)]
 
     together = selected(clip, shards, workers=2)
@@ -95,7 +95,7 @@ def test_rows_of_a_shard_do_not_depend_on_the_others_or_on_workers(clip, tmp_pat
     assert together == pa.concat_tables(apart)
 
 
-def test_batch_size_changes_no_more_than_rounding(clip, tmp_path):
+def test_the_batch_size_changes_only_rounding(clip, tmp_path):
     shards = [shard(tmp_path, 0, questions(7))]
 
     small, large = selected(clip, shards, size=2), selected(clip, shards, size=16)
@@ -104,7 +104,7 @@ def test_batch_size_changes_no_more_than_rounding(clip, tmp_path):
     assert small["chosen"] == large["chosen"]
 
 
-def test_no_samples_make_an_empty_table(clip, tmp_path):
+def test_no_samples_give_an_empty_table(clip, tmp_path):
     shards = [shard(tmp_path, 0, questions(1))]
 
     assert selected(clip, shards, index(shards)[:0]) == SELECTIONS.empty_table()
@@ -124,14 +124,14 @@ def test_no_samples_make_an_empty_table(clip, tmp_path):
         ({"captions": TEXTS, "kind": 3}, "`kind` is 3, not text"),
     ],
 )
-def test_sample_without_candidates_is_refused(clip, tmp_path, fields, message):
+def test_a_sample_without_candidates_is_refused(clip, tmp_path, fields, message):
     shards = [shard(tmp_path, 0, [questions(1)[0], fields])]
 
     with pytest.raises(InputError, match=message):
         selected(clip, shards)
 
 
-def test_picture_that_cannot_be_decoded_is_refused(clip, tmp_path):
+def test_an_image_that_cannot_be_decoded_is_refused(clip, tmp_path):
     shards = [shard(tmp_path, 0, questions(2))]
     samples = index(shards)
     broken = {"png": b"no picture", "json": json.dumps(questions(1)[0]).encode()}
@@ -141,7 +141,7 @@ def test_picture_that_cannot_be_decoded_is_refused(clip, tmp_path):
         selected(clip, shards, samples)
 
 
-def test_model_with_diverged_texts_is_refused(clip, tmp_path):
+def test_a_model_with_diverged_texts_is_refused(clip, tmp_path):
     with torch.no_grad():
         clip.model.text_projection.fill_(torch.nan)
 
@@ -156,7 +156,7 @@ def test_model_with_diverged_texts_is_refused(clip, tmp_path):
         )
     )
 )
-def test_choice_is_that_of_a_plain_loop(asked):
+def test_the_choice_equals_that_of_a_plain_loop(asked):
     asked = [(near, right % len(near)) for near, right in asked]
     flat = np.array([value for near, _ in asked for value in near], np.float64)
     counts = np.array([len(near) for near, _ in asked], np.int64)

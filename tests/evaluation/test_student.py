@@ -5,16 +5,16 @@ from scipy.stats import norm, t
 from clipaudit.evaluation.student import margin, student_quantile, unseen_share
 
 
-def test_without_variance_between_seeds_a_bound_is_that_of_the_records():
+def test_without_variance_between_seeds_a_bound_is_that_over_records():
     assert margin(0.02, 0.0, 4) == 0.02
 
 
-def test_where_seeds_are_all_that_varies_a_bound_is_students():
+def test_if_only_seeds_vary_a_bound_is_that_of_student():
     assert margin(0.0, 0.01**2, 2) == pytest.approx(t.ppf(0.975, 2) * 0.01)
 
 
 @pytest.mark.parametrize("degrees", [1, 2, 4])
-def test_noise_of_the_records_never_brings_a_bound_nearer(degrees):
+def test_more_record_noise_never_narrows_the_interval(degrees):
     distances = [margin(of_records, 1.0, degrees) for of_records in (0.0, 0.1, 0.5, 2.0, 20.0)]
 
     assert distances == sorted(distances)
@@ -23,7 +23,7 @@ def test_noise_of_the_records_never_brings_a_bound_nearer(degrees):
 
 @pytest.mark.parametrize("seeds", [2, 3, 5])
 @pytest.mark.parametrize("ratio", [0.0, 0.5, 1.5, 5.0])
-def test_intervals_cover_the_truth_where_both_parts_mix(seeds, ratio):
+def test_intervals_cover_the_truth_with_both_sources_of_variance(seeds, ratio):
     """`ratio`: the standard error over records, in those over seeds."""
     drawn = np.random.default_rng(0)
     runs = 2000
@@ -38,9 +38,9 @@ def test_intervals_cover_the_truth_where_both_parts_mix(seeds, ratio):
     assert np.mean(np.abs(off) <= bounds) > 0.925  # 94 %, and three standard errors
 
 
-def test_quantiles_are_scipys():
+def test_quantiles_equal_those_of_scipy():
     assert student_quantile(2.5) == pytest.approx(t.ppf(0.975, 2.5))
 
 
-def test_a_share_that_so_many_miss_in_one_draw_of_forty():
+def test_the_unseen_share_is_missed_with_probability_one_in_forty():
     assert (1 - unseen_share(30)) ** 30 == pytest.approx(0.025)

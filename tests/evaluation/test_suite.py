@@ -69,7 +69,7 @@ def test_tasks_are_the_38_of_datacomp_and_two_without_a_main_metric():
     assert sum(task.main is not None for task in TASKS) == 38
 
 
-def test_tracks_are_those_of_datacomp():
+def test_tracks_equal_those_of_datacomp():
     counts = {task.track: 0 for task in TASKS}
     for task in TASKS:
         counts[task.track] += task.main is not None
@@ -86,7 +86,7 @@ def test_tracks_are_those_of_datacomp():
 @pytest.mark.parametrize(
     "name", ["vtab/flowers", "vtab-flowers", "wds_vtab-flowers", "wds_vtab-flowers_test"]
 )
-def test_task_is_found_under_the_names_that_people_have(tmp_path, name):
+def test_a_task_is_found_under_its_usual_names(tmp_path, name):
     (tmp_path / name).mkdir(parents=True)
 
     found, _ = available_tasks(tmp_path)
@@ -95,13 +95,13 @@ def test_task_is_found_under_the_names_that_people_have(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", ["wds_vtab-cifar10", "wds_cifar10_test"])
-def test_task_that_both_libraries_call_differently_is_found(tmp_path, name):
+def test_a_task_with_different_names_in_both_libraries_is_found(tmp_path, name):
     (tmp_path / name).mkdir()
 
     assert available_tasks(tmp_path)[0] == {BY_NAME["cifar10"]: tmp_path / name}
 
 
-def test_every_other_task_is_named_with_a_reason(tmp_path):
+def test_every_task_not_found_is_listed_with_a_reason(tmp_path):
     (tmp_path / "vtab/flowers").mkdir(parents=True)
 
     found, skipped = available_tasks(tmp_path)
@@ -113,7 +113,7 @@ def test_every_other_task_is_named_with_a_reason(tmp_path):
     )
 
 
-def test_task_that_is_there_twice_is_refused(tmp_path):
+def test_a_task_that_exists_twice_is_refused(tmp_path):
     (tmp_path / "cars").mkdir()
     (tmp_path / "wds_cars").mkdir()
 
@@ -121,7 +121,7 @@ def test_task_that_is_there_twice_is_refused(tmp_path):
         available_tasks(tmp_path)
 
 
-def test_root_that_is_no_folder_is_refused(tmp_path):
+def test_a_root_that_is_not_a_folder_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"none: no such folder\. Give the folder of CLIP_bench"):
         available_tasks(tmp_path / "none")
 
@@ -129,7 +129,7 @@ def test_root_that_is_no_folder_is_refused(tmp_path):
 # --- classification -------------------------------------------------------------------------------
 
 
-def test_accuracies_are_those_of_our_own_evaluation(clip, tmp_path):
+def test_accuracies_equal_those_of_our_own_evaluation(clip, tmp_path):
     folder = classified_folder(tmp_path / "set")
 
     found = values(run(clip, COLOURS, folder))
@@ -144,7 +144,7 @@ def test_accuracies_are_those_of_our_own_evaluation(clip, tmp_path):
     assert found["mean_per_class_recall"] == pytest.approx(np.mean(recalls))
 
 
-def test_metrics_come_in_a_fixed_order_and_one_is_the_main_one(clip, tmp_path):
+def test_metrics_have_a_fixed_order_and_one_is_the_main_metric(clip, tmp_path):
     table = run(clip, COLOURS, classified_folder(tmp_path / "set"))
 
     assert table.schema == METRICS
@@ -159,13 +159,13 @@ def test_fewer_than_five_classes_have_no_acc5(clip, tmp_path):
     assert values(run(clip, COLOURS, folder))["acc5"] is None
 
 
-def test_class_without_pictures_takes_no_part(clip, tmp_path):
+def test_a_class_without_images_is_ignored(clip, tmp_path):
     folder = classified_folder(tmp_path / "set", labels=[0, 0, 1, 1])
 
     assert 0 <= values(run(clip, COLOURS, folder))["mean_per_class_recall"] <= 1
 
 
-def test_nothing_is_printed_and_the_bars_go_to_the_log(clip, tmp_path, capfd, caplog):
+def test_progress_bars_go_to_the_log_and_nothing_is_printed(clip, tmp_path, capfd, caplog):
     caplog.set_level(logging.DEBUG, "clipaudit")
 
     run(clip, COLOURS, classified_folder(tmp_path / "set"))
@@ -175,7 +175,7 @@ def test_nothing_is_printed_and_the_bars_go_to_the_log(clip, tmp_path, capfd, ca
     assert "evaluating on vtab/flowers: 13 of 13 images" in caplog.text
 
 
-def test_workers_change_nothing(clip, tmp_path):
+def test_the_number_of_workers_does_not_matter(clip, tmp_path):
     folder = classified_folder(tmp_path / "set")
 
     assert run(clip, COLOURS, folder, workers=2) == run(clip, COLOURS, folder)
@@ -184,7 +184,7 @@ def test_workers_change_nothing(clip, tmp_path):
 # --- retrieval ------------------------------------------------------------------------------------
 
 
-def test_recalls_are_those_of_our_own_ranks(clip, tmp_path):
+def test_recalls_follow_from_our_own_ranks(clip, tmp_path):
     captions = captions_of(11)
     folder = paired_folder(tmp_path / "set", captions)
 
@@ -202,7 +202,7 @@ def test_recalls_are_those_of_our_own_ranks(clip, tmp_path):
             assert found[f"{side}_retrieval_recall@{k}"] == pytest.approx(expected, abs=0.2)
 
 
-def test_main_metric_of_retrieval_is_the_mean_of_both_directions(clip, tmp_path):
+def test_the_main_metric_of_retrieval_is_the_mean_of_both_directions(clip, tmp_path):
     table = run(clip, PAIRS, paired_folder(tmp_path / "set", captions_of(10)))
 
     found = values(table)
@@ -212,7 +212,7 @@ def test_main_metric_of_retrieval_is_the_mean_of_both_directions(clip, tmp_path)
     assert found["mean_recall@1"] == pytest.approx(sum(both) / 2)
 
 
-def test_retrieval_set_of_a_few_pictures_is_refused(clip, tmp_path):
+def test_a_retrieval_set_of_few_images_is_refused(clip, tmp_path):
     folder = paired_folder(tmp_path / "set", captions_of(9))
 
     with pytest.raises(TooSmall, match=r"9 images, but recall@10 needs 10 or more"):
@@ -244,7 +244,7 @@ def test_retrieval_set_of_a_few_pictures_is_refused(clip, tmp_path):
         ("test/nshards.txt", "3", "2.tar: the shard cannot be opened"),
     ],
 )
-def test_folder_that_is_not_as_it_should_be_is_refused(clip, tmp_path, name, text, message):
+def test_a_malformed_folder_is_refused(clip, tmp_path, name, text, message):
     folder = classified_folder(tmp_path / "set")
     if text is None:
         (folder / name).unlink()
@@ -255,7 +255,7 @@ def test_folder_that_is_not_as_it_should_be_is_refused(clip, tmp_path, name, tex
         run(clip, COLOURS, folder)
 
 
-def test_sample_without_label_is_refused(clip, tmp_path):
+def test_a_sample_without_a_label_is_refused(clip, tmp_path):
     folder = classified_folder(tmp_path / "set")
     write_shard(folder / "test/1.tar", [{"png": picture(np.random.default_rng(0))}])
 
@@ -263,7 +263,7 @@ def test_sample_without_label_is_refused(clip, tmp_path):
         run(clip, COLOURS, folder)
 
 
-def test_picture_that_cannot_be_decoded_is_refused(clip, tmp_path):
+def test_an_image_that_cannot_be_decoded_is_refused(clip, tmp_path):
     folder = classified_folder(tmp_path / "set")
     write_shard(folder / "test/1.tar", [{"png": b"no picture", "cls": b"0"}])
 
@@ -271,14 +271,14 @@ def test_picture_that_cannot_be_decoded_is_refused(clip, tmp_path):
         run(clip, COLOURS, folder)
 
 
-def test_picture_without_caption_is_refused(clip, tmp_path):
+def test_an_image_without_a_caption_is_refused(clip, tmp_path):
     folder = paired_folder(tmp_path / "set", [*captions_of(10), []])
 
     with pytest.raises(InputError, match=r"1.tar: row 5, 00005: no caption"):
         run(clip, PAIRS, folder)
 
 
-def test_diverged_model_is_refused(clip, tmp_path):
+def test_a_diverged_model_is_refused(clip, tmp_path):
     with torch.no_grad():
         clip.model.visual.conv1.weight.fill_(torch.nan)
 

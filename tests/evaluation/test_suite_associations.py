@@ -52,7 +52,7 @@ def red(level):
 
 @pytest.fixture
 def chosen(clip, tmp_path):
-    """The scores of instances in which a picture is the more alike, the redder it is."""
+    """The scores of instances in which an image is the more alike, the redder it is."""
 
     class Red:
         def encode_image(self, images):
@@ -66,7 +66,7 @@ def chosen(clip, tmp_path):
     )
 
 
-def test_as_many_pictures_as_are_right_are_chosen(chosen, tmp_path):
+def test_the_number_of_chosen_images_equals_the_number_of_right_ones(chosen, tmp_path):
     scores = chosen(written(tmp_path / "set"))
 
     assert [score.candidates for score in scores] == [5, 6, 10, 12]
@@ -74,7 +74,7 @@ def test_as_many_pictures_as_are_right_are_chosen(chosen, tmp_path):
     assert all(score.jaccard in each for score, each in zip(scores, possible, strict=True))
 
 
-def test_the_likeliest_pictures_are_chosen(chosen, tmp_path):
+def test_the_most_similar_images_are_chosen(chosen, tmp_path):
     reds = [{"bytes": red(level), "path": "x"} for level in (10, 250, 30, 200, 40)]
     folder = written(tmp_path / "set", [(5, [1, 2])], candidate_images=reds)
 
@@ -86,7 +86,7 @@ def test_the_likeliest_pictures_are_chosen(chosen, tmp_path):
         st.tuples(st.sampled_from([5, 6, 10, 12]), st.sampled_from([0.0, 0.5, 1.0])), min_size=1
     )
 )
-def test_means_are_over_instances_of_so_many_candidates(pairs):
+def test_means_are_grouped_by_the_number_of_candidates(pairs):
     found = jaccard_scores([Score(*pair) for pair in pairs])
 
     for name, sizes in {"5-6": (5, 6), "10-12": (10, 12)}.items():
@@ -95,14 +95,14 @@ def test_means_are_over_instances_of_so_many_candidates(pairs):
         assert found[f"jaccard_score_{name}"] == pytest.approx(mean, nan_ok=True)
 
 
-def test_the_main_metric_is_that_of_ten_candidates_or_more(clip, tmp_path):
+def test_the_main_metric_is_over_ten_or_more_candidates(clip, tmp_path):
     table = run(clip, TASK, written(tmp_path / "set"))
 
     assert table.to_pylist()[-1]["main"]
     assert 0 <= values(table)["jaccard_score_10-12"] <= 1
 
 
-def test_the_article_follows_the_cue():
+def test_the_article_matches_the_cue():
     assert [prompt(cue) for cue in ("Umbrella", "cat")] == ["An umbrella", "A cat"]
 
 
@@ -116,7 +116,7 @@ def test_the_article_follows_the_cue():
         ({"candidate_images": [{"bytes": b"x", "path": "x"}] * 12}, "row 3: an image cannot be"),
     ],
 )
-def test_what_is_no_instance_is_refused(clip, tmp_path, changed, message):
+def test_a_row_that_is_not_an_instance_is_refused(clip, tmp_path, changed, message):
     with pytest.raises(InputError, match=message):
         run(clip, TASK, written(tmp_path / "set", **changed))
 

@@ -52,7 +52,7 @@ def test_macro_f1_is_the_mean_over_the_classes_that_occur(pairs):
 
 
 @given(numbers)
-def test_the_worst_group_has_the_least_share_of_right_ones(pairs):
+def test_the_worst_group_has_the_lowest_share_of_right_answers(pairs):
     groups, right = np.array(pairs)[:, 0], np.array(pairs)[:, 1] > 1
 
     shares = [right[groups == group].mean() for group in range(4) if (groups == group).any()]
@@ -62,7 +62,7 @@ def test_the_worst_group_has_the_least_share_of_right_ones(pairs):
 @pytest.mark.parametrize(
     ("name", "metric"), [("wilds/fmow", "acc_worst_region"), ("fairness/geode", "acc_wg")]
 )
-def test_a_group_of_all_is_the_accuracy(clip, tmp_path, name, metric):
+def test_a_single_group_of_all_images_gives_the_accuracy(clip, tmp_path, name, metric):
     table = run(clip, BY_NAME[name], grouped_folder(tmp_path / "set", [2] * 12))
 
     found = values(table)
@@ -70,13 +70,13 @@ def test_a_group_of_all_is_the_accuracy(clip, tmp_path, name, metric):
     assert table["metric"].to_pylist()[table["main"].to_pylist().index(True)] == metric
 
 
-def test_each_picture_alone_in_its_group_makes_the_worst_one_0_or_1(clip, tmp_path):
+def test_groups_of_single_images_make_the_worst_group_0_or_1(clip, tmp_path):
     found = values(run(clip, BY_NAME["wilds/fmow"], grouped_folder(tmp_path / "set", range(12))))
 
     assert found["acc_worst_region"] == float(found["acc1"] == 1)
 
 
-def test_five_likeliest_classes_count_in_dollar_street(clip, tmp_path):
+def test_dollar_street_counts_the_top_five_classes(clip, tmp_path):
     folder = grouped_folder(tmp_path / "set", [0] * 12)
 
     found = values(run(clip, BY_NAME["fairness/dollar_street"], folder))
@@ -85,7 +85,7 @@ def test_five_likeliest_classes_count_in_dollar_street(clip, tmp_path):
     assert found["acc5"] > found["acc1"]
 
 
-def test_of_fewer_than_five_classes_one_of_all_is_always_right(clip, tmp_path):
+def test_top_five_is_always_right_with_fewer_than_five_classes(clip, tmp_path):
     folder = grouped_folder(tmp_path / "set", [0] * 12, classes=CLASSES[:3])
 
     assert values(run(clip, BY_NAME["fairness/dollar_street"], folder))["acc_top5_wg"] == 1
@@ -94,7 +94,7 @@ def test_of_fewer_than_five_classes_one_of_all_is_always_right(clip, tmp_path):
 @pytest.mark.parametrize(
     ("name", "main"), [("wilds/iwildcam", "F1-macro_all"), ("wilds/camelyon17", "acc1")]
 )
-def test_tasks_without_groups_read_none(clip, tmp_path, name, main):
+def test_tasks_without_groups_read_no_groups(clip, tmp_path, name, main):
     table = run(clip, BY_NAME[name], grouped_folder(tmp_path / "set", [0] * 12, npy=None))
 
     assert values(table)[main] is not None

@@ -78,7 +78,7 @@ def sets_by_sample(allotted):
     ],
 )
 @given(values=pools)
-def test_allotting_equals_its_definition(sizes, values):
+def test_allotment_equals_its_definition(sizes, values):
     expected = plain(values, sizes)
 
     if expected is None:
@@ -98,7 +98,7 @@ def test_allotting_equals_its_definition(sizes, values):
 @pytest.mark.parametrize("sizes", [{"a": 20, "b": 5}, {"a": 0.3, "b": 0.2, "holdout": 0.1}])
 @pytest.mark.parametrize("held_rows", [1, 30, 10_000])
 @pytest.mark.parametrize("cut", [1, 17, 1000])
-def test_tables_their_order_and_memory_never_show(sizes, held_rows, cut):
+def test_tables_their_order_and_memory_do_not_change_the_result(sizes, held_rows, cut):
     pool = pa.concat_tables([spread(100, shard=shard) for shard in range(3)])
     pool = pa.concat_tables([pool, spread(100).replace_schema_metadata(None)])  # groups of two
     pool = pool.set_column(1, LOTS.field("row"), pa.array(range(400), pa.int32()))
@@ -116,7 +116,7 @@ def test_tables_their_order_and_memory_never_show(sizes, held_rows, cut):
     new=st.lists(lots_drawn, max_size=10),
     sizes=st.sampled_from([{"a": 2, "b": 1}, {"a": 1, "public": 2, "holdout": 1}]),
 )
-def test_added_shards_only_displace_by_lower_lots(old, new, sizes):
+def test_added_shards_displace_samples_only_by_lower_lots(old, new, sizes):
     if plain(old, sizes) is None:
         return
     before = allot([lots(old)], sizes, place="pool")
@@ -132,7 +132,7 @@ def test_added_shards_only_displace_by_lower_lots(old, new, sizes):
             assert place + len(fresh) >= sizes[name]
 
 
-def test_the_lowest_address_stands_for_its_group():
+def test_the_lowest_address_represents_its_group():
     tables = [lots([HALF - 1], shard=3), lots([5, HALF - 1, HALF - 1], shard=1)]
 
     found = allot(tables, {"a": 0.5}, place="pool")
@@ -146,7 +146,7 @@ def test_the_lowest_address_stands_for_its_group():
     ]
 
 
-def test_fractions_are_taken_as_they_are_written():
+def test_fractions_are_decimal_as_written():
     """As binary numbers 0.4 + 0.4 + 0.1 + 0.1 exceed 1."""
     sizes = dict(zip(SETS, (0.4, 0.4, 0.1, 0.1), strict=True))
 
@@ -167,7 +167,7 @@ def test_a_pool_that_is_too_small_is_refused(sizes, message):
         allot([lots([1, 2, 2, WHOLE - 1])], sizes, place="the pool")
 
 
-def test_no_tables_are_a_pool_without_groups():
+def test_no_tables_give_a_pool_without_groups():
     with pytest.raises(TooSmall, match="needs 4 groups of samples and 0"):
         allot([], {"a": 4}, place="pool")
 
@@ -190,7 +190,7 @@ def test_invalid_sizes_are_refused(sizes, message):
 
 
 @pytest.mark.parametrize("size", [1, 4, 10])
-def test_a_smaller_count_is_the_set_that_would_be_drawn_of_its_lowest_lots(size):
+def test_a_smaller_count_selects_the_lowest_lots_of_the_set(size):
     sizes = {"a": 10, "b": 10}
     found = allot([spread(100), spread(100)], sizes, place="pool")
 
@@ -201,7 +201,7 @@ def test_a_smaller_count_is_the_set_that_would_be_drawn_of_its_lowest_lots(size)
 
 
 @given(values=pools, size=st.sampled_from([0.01, 0.25, 0.3, 0.5]))
-def test_a_smaller_fraction_is_the_set_of_that_fraction(values, size):
+def test_a_smaller_fraction_selects_the_set_of_that_fraction(values, size):
     sizes = {"a": 0.25, "b": 0.5, "holdout": 0.25}
     smaller = {"a": 0.25, "b": size, "holdout": 0.25}
     if plain(values, sizes) is None or plain(values, smaller) is None:

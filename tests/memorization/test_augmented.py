@@ -38,21 +38,21 @@ def embedded(clip, cpu):
     return build
 
 
-def test_each_version_lacks_another_word_until_all_were_dropped():
+def test_each_version_omits_another_word_until_all_were_omitted():
     versions = [without_word("a red cat", version, 0) for version in range(4)]
 
     assert set(versions[:3]) == {"red cat", "a cat", "a red"}
     assert versions[3] == versions[0]
 
 
-def test_another_seed_drops_words_in_another_order():
+def test_another_random_seed_drops_words_in_another_order():
     caption = " ".join(WORDS)
 
     assert without_word(caption, 0, 0) == without_word(caption, 0, 0)
     assert len({without_word(caption, 0, seed) for seed in range(9)}) > 1
 
 
-def test_a_version_is_embedded_as_the_caption_that_it_is(embedded, clip, cpu):
+def test_a_version_is_embedded_as_its_caption(embedded, clip, cpu):
     captions = ["a red cat", "photo of a dog", "green cat"]
     table, drops = embedded(captions)
 
@@ -71,7 +71,7 @@ def test_a_caption_of_one_word_is_dropped_once_and_has_no_version(embedded):
     assert [(row, reason) for _, row, _, _, reason, _ in drops] == [(0, ONE_WORD), (2, ONE_WORD)]
 
 
-def test_captions_of_one_word_alone_give_no_rows(embedded):
+def test_only_captions_of_one_word_give_no_rows(embedded):
     table, drops = embedded(["cat", "dog"])
 
     assert len(table) == 0

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:This DataLoader will create")
 
 @pytest.fixture
 def embedded(clip):
-    """A function: AUGMENTED of the pictures of shards, and the drops."""
+    """A function: AUGMENTED of the images of shards, and the drops."""
 
     def build(shards, *, samples=None, versions=3, workers=0, size=4, seed=0):
         drops = Drops("embed augmented pictures")
@@ -34,11 +34,11 @@ def embedded(clip):
 
 
 def pictures(path):
-    """The pictures of a shard, in order."""
+    """The images of a shard, in order."""
     return [open_picture(first_image(raw.members)).rgb for raw in raw_samples(path)]
 
 
-def test_a_version_is_embedded_as_the_crop_that_it_is(embedded, clip, cpu, tmp_path):
+def test_a_version_is_embedded_as_its_crop(embedded, clip, cpu, tmp_path):
     shards = text_shards(tmp_path, [4])
     table, drops = embedded(shards)
 
@@ -59,7 +59,7 @@ def test_workers_and_further_versions_change_no_row(embedded, tmp_path):
     assert one.equals(more.filter(pc.less(more["version"], 2)))
 
 
-def test_a_picture_that_cannot_be_read_is_dropped_once(embedded, tmp_path):
+def test_an_image_that_cannot_be_read_is_dropped_once(embedded, tmp_path):
     shards = text_shards(tmp_path, [2])
     samples, path = index(shards), shards[0][1]
     whole = next(raw_samples(path)).members
@@ -71,7 +71,7 @@ def test_a_picture_that_cannot_be_read_is_dropped_once(embedded, tmp_path):
     assert [row for _, row, *_ in drops] == [1]
 
 
-def test_crops_keep_half_to_nine_tenths_of_a_picture_and_its_aspect():
+def test_crops_keep_half_to_nine_tenths_of_an_image_and_its_aspect_ratio():
     picture = Image.new("RGB", (400, 200))
 
     sizes = [Crop.drawn(version, seed).of(picture).size for version in range(9) for seed in (0, 1)]
@@ -93,5 +93,5 @@ def test_every_other_version_is_mirrored():
     assert rising == [True, False, True, False]
 
 
-def test_the_crop_of_a_picture_of_one_pixel_is_that_pixel():
+def test_the_crop_of_a_one_pixel_image_is_that_pixel():
     assert Crop.drawn(0, 0).of(Image.new("L", (1, 1))).size == (1, 1)

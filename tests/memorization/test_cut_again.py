@@ -21,7 +21,7 @@ def cut_of(a, b, holdout, *, cut=1, seed=0):
 
 
 @given(st.tuples(*[st.integers(0, 8)] * 3), st.integers(1, 5))
-def test_a_further_cut_has_sets_of_the_sizes_of_the_first(sizes, step):
+def test_a_further_split_has_sets_of_the_same_sizes_as_the_first(sizes, step):
     table = samples(sum(sizes))
     pieces = [table.slice(start, step) for start in range(0, max(len(table), 1), step)]
 
@@ -33,7 +33,7 @@ def test_a_further_cut_has_sets_of_the_sizes_of_the_first(sizes, step):
         assert places == list(range(size))
 
 
-def test_cuts_differ_by_their_number_and_seed_and_not_by_the_order_of_rows():
+def test_splits_depend_on_their_number_and_seed_but_not_on_the_row_order():
     table = samples(120)
     turned = table.take(pa.array(np.random.default_rng(0).permutation(120)))
     sizes = dict.fromkeys(("a", "b", "holdout"), 40)
@@ -45,13 +45,13 @@ def test_cuts_differ_by_their_number_and_seed_and_not_by_the_order_of_rows():
     assert cut_again([table], sizes, cut=1, seed=1) != one
 
 
-def test_any_record_is_as_likely_in_each_set():
+def test_every_record_is_equally_likely_in_each_set():
     sets = [cut_of(2, 2, 2, cut=n)["set"][0].as_py() for n in range(1, 601)]
 
     assert all(sets.count(name) == pytest.approx(200, abs=47) for name in ("a", "b", "holdout"))
 
 
-def test_sizes_that_are_not_those_of_the_records_are_refused():
+def test_sizes_that_do_not_match_the_records_are_refused():
     with pytest.raises(StoreError, match="5 records, but the sets have 6 together"):
         cut_again([samples(5)], {"a": 3, "b": 3}, cut=1, seed=0)
 
@@ -63,7 +63,7 @@ def allotment(sets):
     )
 
 
-def test_records_get_the_set_of_the_cut_and_others_keep_theirs():
+def test_records_get_the_set_of_the_split_and_others_keep_theirs():
     sets = ["a", "b", "holdout", "public"] * 3
     cut = cut_of(3, 3, 3).filter(pa.array([True] * 6 + [False] * 3))  # of the rows 0 to 5
 

@@ -88,7 +88,7 @@ def test_the_vocabulary_has_all_labels_of_the_detector(detector):
     assert detector.vocabulary().to_pylist() == rows
 
 
-def test_loading_says_nothing(folders, capfd, caplog):
+def test_loading_prints_and_logs_nothing(folders, capfd, caplog):
     load_detector(str(folders["detr"]), device=CPU)
 
     assert capfd.readouterr() == ("", "")
@@ -136,7 +136,7 @@ def test_missing_weights_are_refused(folders, tmp_path):
         load_detector(str(folder), device=CPU)
 
 
-def test_weights_of_torch_are_read_without_their_code(folders, tmp_path):
+def test_torch_weights_are_read_without_running_their_code(folders, tmp_path):
     from safetensors.torch import load_file
 
     folder = shutil.copytree(folders["yolos"], tmp_path / "own")
@@ -155,7 +155,7 @@ def test_weights_of_torch_are_read_without_their_code(folders, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["detr", "yolos"])
-def test_one_row_for_each_sample_in_order(shards, detectors, name):
+def test_each_sample_has_one_row_in_order(shards, detectors, name):
     samples = index(shards)
 
     table, drops = detected(shards, samples, detectors[name])
@@ -168,7 +168,7 @@ def test_one_row_for_each_sample_in_order(shards, detectors, name):
 
 
 @pytest.mark.parametrize("name", ["detr", "yolos"])
-def test_values_are_those_of_transformers(shards, detectors, name):
+def test_values_equal_those_of_transformers(shards, detectors, name):
     """At the pictures' own shorter side (43 x 40) nothing is resized for the DETR."""
     detector = detectors[name]
     pictures = [open_picture(first_image(raw.members)).rgb for raw in raw_samples(shards[2][1])]
@@ -188,7 +188,7 @@ def test_values_are_those_of_transformers(shards, detectors, name):
         assert sorted(row["labels"]) == sorted(one["labels"].tolist())
 
 
-def test_objects_go_by_score_and_boxes_lie_in_the_picture(shards, detector):
+def test_objects_are_sorted_by_score_and_boxes_are_within_the_image(shards, detector):
     table, _ = detected(shards, index(shards), detector, side=20)
 
     boxes = np.array(table["boxes"].combine_chunks().flatten().to_pylist())
@@ -201,7 +201,7 @@ def test_objects_go_by_score_and_boxes_lie_in_the_picture(shards, detector):
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-def test_workers_do_not_matter(shards, detector, workers):
+def test_the_number_of_workers_does_not_matter(shards, detector, workers):
     samples = index(shards)
 
     assert detected(shards, samples, detector) == detected(shards, samples, detector, workers)
@@ -216,7 +216,7 @@ def test_parts_of_one_or_three_shards_give_the_same_rows(shards, detector):
     assert pa.concat_tables(parts).combine_chunks() == whole
 
 
-def test_the_batch_size_matters_in_rounding_alone(shards, detector):
+def test_the_batch_size_changes_only_rounding(shards, detector):
     samples = index(shards)
 
     large, _ = detected(shards, samples, detector, size=5)
@@ -226,7 +226,7 @@ def test_the_batch_size_matters_in_rounding_alone(shards, detector):
     np.testing.assert_allclose(scores(large), scores(small), atol=1e-5)
 
 
-def test_an_object_counts_above_the_threshold_and_not_at_it(shards, detector):
+def test_an_object_counts_above_the_threshold_but_not_at_it(shards, detector):
     samples = index(shards)
     found = scores(detected(shards, samples, detector)[0])
     threshold = float(np.sort(found)[len(found) // 2])
@@ -236,7 +236,7 @@ def test_an_object_counts_above_the_threshold_and_not_at_it(shards, detector):
     np.testing.assert_array_equal(scores(table), found[found > threshold])
 
 
-def test_pictures_without_objects_are_rows_and_are_counted(shards, detector, caplog):
+def test_images_without_objects_have_rows_and_are_counted(shards, detector, caplog):
     caplog.set_level(logging.INFO, "clipaudit")
 
     table, drops = detected(shards, index(shards), detector, threshold=1.0)
@@ -267,7 +267,7 @@ def test_rows_are_annotated_or_dropped(shards, detector):
     ]
 
 
-def test_numbers_that_are_not_finite_are_dropped(shards, detector):
+def test_non_finite_numbers_are_dropped(shards, detector):
     samples = index(shards)
     broken = copy.deepcopy(detector)
     with torch.no_grad():
@@ -289,7 +289,7 @@ def test_no_samples_give_no_rows(shards, detector):
     ("size", "fitted"),
     [((80, 20), (160, 40)), ((20, 60), (40, 120)), ((400, 1), (160, 1))],
 )
-def test_pictures_are_scaled_to_the_shorter_side_and_banners_to_four_times_as_much(size, fitted):
+def test_images_are_scaled_to_the_shorter_side_and_banners_by_their_longer_side(size, fitted):
     scale = _Resized(40, Image.Resampling.BILINEAR, keeps_aspect=True)
 
     assert scale(Image.new("RGB", size)).size == fitted
@@ -301,7 +301,7 @@ def encoded(picture):
     return buffer.getvalue()
 
 
-def test_wide_and_tall_pictures_of_a_batch_are_padded_as_transformers_does(tmp_path, detector):
+def test_wide_and_tall_images_of_a_batch_are_padded_as_in_transformers(tmp_path, detector):
     pictures = [Image.effect_noise(size, 90).convert("RGB") for size in ((90, 40), (40, 56))]
     samples = [{"png": encoded(picture), "txt": b"a cat"} for picture in pictures]
     shards = [(0, write_shard(tmp_path / "0.tar", samples))]
@@ -318,7 +318,7 @@ def test_wide_and_tall_pictures_of_a_batch_are_padded_as_transformers_does(tmp_p
         np.testing.assert_allclose(found, np.sort(one["scores"])[::-1], atol=1e-5)
 
 
-def test_of_operations_without_a_deterministic_kernel_only_cumsum_runs():
+def test_cumsum_is_the_only_allowed_operation_without_a_deterministic_kernel():
     with _whole_sums():
         warnings.warn("cumsum_cuda_kernel does not have a deterministic impl", stacklevel=1)
     torch.use_deterministic_algorithms(True)
@@ -332,7 +332,7 @@ def test_of_operations_without_a_deterministic_kernel_only_cumsum_runs():
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("name", ["detr", "yolos"])
-def test_gpu_finds_the_same(shards, detectors, name):
+def test_a_gpu_gives_the_same_result(shards, detectors, name):
     samples, on_gpu = index(shards), copy.deepcopy(detectors[name])
     assert isinstance(on_gpu, Detector)
     torch.use_deterministic_algorithms(True)

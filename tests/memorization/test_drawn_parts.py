@@ -10,15 +10,15 @@ from clipaudit.neighbors.backends import search
 
 NUMPY = partial(search, k=2, backend="numpy")
 
-# row, set, uid, caption, picture (a direction)
+# row, set, uid, caption, image (a direction)
 WEB = [
     (0, "a", "u0", "a cat", 0),
     (1, "b", "u1", "a cat", 1),  # the caption of row 0
-    (2, "public", "u2", "a hat", 1),  # the picture of row 1
+    (2, "public", "u2", "a hat", 1),  # the image of row 1
     (3, "public", "u3", "a bat", 2),
 ]
 COCO = [
-    (0, "a", "u4", "a dog", 2),  # the picture of web's row 3
+    (0, "a", "u4", "a dog", 2),  # the image of web's row 3
     (1, "holdout", "u3", "a fox", 3),  # the uid of web's row 3
 ]
 
@@ -53,7 +53,7 @@ def parts():
     return [part("web", WEB), part("coco", COCO)]
 
 
-def test_records_leave_that_repeat_each_other_and_public_samples_that_repeat_a_record(parts):
+def test_repeated_records_and_public_samples_that_repeat_a_record_are_removed(parts):
     assert found(parts[0], parts) == [
         (0, "caption", "web", 1, "b"),
         (1, "caption", "web", 0, "a"),
@@ -64,7 +64,7 @@ def test_records_leave_that_repeat_each_other_and_public_samples_that_repeat_a_r
     assert found(parts[1], parts) == []
 
 
-def test_without_embeddings_pictures_are_not_compared():
+def test_without_embeddings_images_are_not_compared():
     parts = [part("web", WEB, pictures=False), part("coco", COCO, pictures=False)]
 
     assert found(parts[0], parts) == [
@@ -74,7 +74,7 @@ def test_without_embeddings_pictures_are_not_compared():
     ]
 
 
-def test_no_overlap_remains_after_removal(parts):
+def test_removal_leaves_no_overlap(parts):
     kept = []
     for each, rows in zip(parts, (WEB, COCO), strict=True):
         overlaps = overlaps_of_part(each, parts, distance=0.01, start=NUMPY)

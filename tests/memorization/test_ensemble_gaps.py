@@ -26,7 +26,7 @@ def gaps(part, sources=("simulated",)):
     return {(row["source"], row["target"], row["measure"]): row for row in table.to_pylist()}
 
 
-def test_the_gap_under_each_seed_is_that_of_its_models_alone():
+def test_the_gap_of_each_seed_depends_only_on_its_models():
     part = simulated(np.random.default_rng(0), world(memorized=0.3))
 
     rows = gaps(part)
@@ -46,7 +46,7 @@ def test_the_gap_under_each_seed_is_that_of_its_models_alone():
                 assert found == pytest.approx(value, abs=1e-11)
 
 
-def test_the_value_is_the_mean_over_seeds_and_lies_in_its_interval():
+def test_the_value_is_the_mean_over_seeds_and_is_within_its_interval():
     for row in gaps(simulated(np.random.default_rng(1), world())).values():
         assert row["value"] == pytest.approx(np.mean(row["by_seed"]))
         assert row["low"] < row["value"] < row["high"]
@@ -79,7 +79,7 @@ def test_parts_of_a_source_add_up():
         assert np.array(found[name]) == pytest.approx(np.array(whole[name]), abs=1e-11)
 
 
-def test_the_interval_over_records_is_that_of_resampling_them():
+def test_the_interval_over_records_equals_resampling_them():
     part = simulated(np.random.default_rng(3), world(seeds=1, records=600, memorized=0.3))
     row = gaps(part)["", "control", "aucg"]
 
@@ -92,7 +92,7 @@ def test_the_interval_over_records_is_that_of_resampling_them():
     assert (row["high"] - row["low"]) / 2 == pytest.approx((high - low) / 2, rel=0.1)
 
 
-def test_a_source_without_a_holdout_has_the_mean_alone():
+def test_a_source_without_a_holdout_has_only_the_mean():
     part = simulated(np.random.default_rng(4), world())
     without = [
         SeedPart(seed.recalls_a, seed.recalls_b, {name: seed.kept[name] for name in "ab"})
@@ -104,7 +104,7 @@ def test_a_source_without_a_holdout_has_the_mean_alone():
     assert {target for _, target, _ in rows} == {"mean"}
 
 
-def test_a_change_is_taken_seed_by_seed_from_models_of_the_same_cut():
+def test_a_change_compares_models_of_the_same_split_seed_by_seed():
     rng = np.random.default_rng(5)
     part = simulated(rng, world(memorized=0.4))
     same = [

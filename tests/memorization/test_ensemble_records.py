@@ -19,7 +19,7 @@ def column(part, number, name):
     return np.stack([np.array(getattr(seed, name)[number]) for seed in part.seeds], axis=1)
 
 
-def test_memorization_is_the_recall_of_models_trained_on_it_less_that_of_others():
+def test_memorization_is_the_recall_of_models_trained_on_a_record_less_that_of_others():
     part = simulated(np.random.default_rng(0), World(records=60, seeds=3))
 
     for n, row in enumerate(records(part).to_pylist()):
@@ -35,7 +35,7 @@ def test_memorization_is_the_recall_of_models_trained_on_it_less_that_of_others(
             assert row["memorization"] is None
 
 
-def test_p_is_the_share_of_all_draws_of_a_records_sets():
+def test_the_p_value_is_the_share_of_all_draws_of_the_sets_of_a_record():
     part = simulated(np.random.default_rng(1), World(records=60, seeds=3))
 
     for n, row in enumerate(records(part).to_pylist()[:20]):
@@ -57,7 +57,7 @@ def test_p_is_the_share_of_all_draws_of_a_records_sets():
         assert row["p_value"] == pytest.approx(sum(each >= actual for each in drawn) / 27)
 
 
-def test_drawing_sets_gives_nearly_the_p_of_all_draws(monkeypatch):
+def test_random_draws_of_sets_approximate_the_p_value_of_all_draws(monkeypatch):
     part = simulated(np.random.default_rng(2), World(records=60, seeds=5, memorized=0.2))
     whole = np.array(records(part)["p_value"])
 
@@ -66,7 +66,7 @@ def test_drawing_sets_gives_nearly_the_p_of_all_draws(monkeypatch):
     assert np.array(records(part)["p_value"]) == pytest.approx(whole, abs=0.02)
 
 
-def test_without_memorization_p_is_no_smaller_than_chance_and_nothing_is_listed():
+def test_without_memorization_p_values_match_chance_and_nothing_is_listed():
     part = simulated(np.random.default_rng(3), World(seeds=8, records=600, ahead=0.2))
 
     table = records(part)
@@ -75,7 +75,7 @@ def test_without_memorization_p_is_no_smaller_than_chance_and_nothing_is_listed(
     assert np.count_nonzero(np.array(table["q_value"]) <= 0.05) == 0
 
 
-def test_records_that_are_memorized_are_listed_at_their_false_discovery_rate():
+def test_memorized_records_are_listed_at_their_false_discovery_rate():
     part = simulated(np.random.default_rng(4), World(seeds=8, records=300, memorized=0.7))
 
     table = records(part)

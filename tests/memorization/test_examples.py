@@ -114,13 +114,13 @@ def listed(table):
     ]
 
 
-def test_the_largest_gap_comes_first_then_the_larger_share_of_the_labels():
+def test_examples_are_sorted_by_gap_and_then_by_label_share():
     table = found().labels
 
     assert listed(table) == [("coco", 0, 0), ("web", 0, 0), ("web", 0, 1)]
 
 
-def test_equal_gaps_come_by_uid():
+def test_equal_gaps_are_sorted_by_uid():
     truths = TRUTHS | {(0, 1): [0, 1]}
     swapped = UIDS | {(0, 0): "uid 1", (0, 1): "uid 0"}
 
@@ -128,7 +128,7 @@ def test_equal_gaps_come_by_uid():
     assert listed(found(own=truths, uids=swapped).labels)[1:] == [("web", 0, 1), ("web", 0, 0)]
 
 
-def test_equal_uids_come_by_source_shard_and_row():
+def test_equal_uids_are_sorted_by_source_shard_and_row():
     truths = {place: [0, 1] for place in TRUTHS}
     target, reference = ({place: [(0, row)] for place in TRUTHS} for row in (1, 0))
     near = {"target": target, "reference": reference}
@@ -138,12 +138,12 @@ def test_equal_uids_come_by_source_shard_and_row():
     assert listed(table) == [("web", 0, 0), ("web", 0, 1), ("web", 1, 0)]
 
 
-def test_no_more_than_asked_for():
+def test_the_number_of_examples_is_limited():
     assert listed(found(examples=1).labels) == [("coco", 0, 0)]
     assert len(listed(found(examples=9).labels)) == 3
 
 
-def test_records_of_other_sets_are_no_examples():
+def test_records_of_other_sets_are_not_examples():
     records = objects({(0, 1): []}).select(["shard", "row"])
 
     assert listed(found(records=records).labels) == [("web", 0, 1)]
@@ -157,7 +157,7 @@ def shares(table):
     ]
 
 
-def test_each_example_tells_how_many_records_have_as_large_a_recall_gap():
+def test_each_example_states_how_many_records_have_as_large_a_recall_gap():
     records, holdout = objects({(0, 0): [], (2, 0): []}), objects({(0, 1): [], (1, 0): []})
 
     # recall gaps: (2, 0) 1 and (0, 0) 1/2 of A, (0, 1) 1/3 and (1, 0) 0 of the hold-out
@@ -165,14 +165,14 @@ def test_each_example_tells_how_many_records_have_as_large_a_recall_gap():
     assert shares(found(records=holdout, holdout=records).labels) == [(0.5, 1.0)]
 
 
-def test_records_without_an_object_are_in_no_share():
+def test_records_without_an_object_count_in_no_share():
     truths = TRUTHS | {(1, 0): []}
     records, holdout = objects({(0, 0): [], (1, 0): []}), objects({(1, 0): [], (2, 0): []})
 
     assert shares(found(own=truths, records=records, holdout=holdout).labels) == [(1.0, 1.0)]
 
 
-def test_without_a_hold_out_its_share_is_not_known():
+def test_without_a_hold_out_set_its_share_is_unknown():
     assert [unseen for _, unseen in shares(found().labels)] == [None] * 3
 
 
@@ -204,12 +204,12 @@ def test_each_neighbor_shows_its_own_labels():
     assert [row["similarity"] for row in rows] == [1.0, 0.875, 1.0]
 
 
-def test_only_the_k_nearest_count():
+def test_only_the_k_nearest_neighbors_count():
     assert found(k=1).neighbors["place"].to_pylist() == [0] * 6
     assert set(found(k=1).labels["k"].to_pylist()) == {1}
 
 
-def test_boxes_of_the_own_picture_are_listed():
+def test_boxes_of_the_records_own_image_are_listed():
     truths = [objects(TRUTHS, {1: [1, 2, 3, 4]})]
 
     rows = found(truths=truths, examples=2).boxes.to_pylist()
@@ -273,7 +273,7 @@ def plain(near, truths, public, uids, k):
     k=st.sampled_from([1, 2]),
     examples=st.integers(1, 4),
 )
-def test_equals_the_plain_version(near, truths, public, uids, k, examples):
+def test_examples_equal_those_of_the_plain_version(near, truths, public, uids, k, examples):
     table = found(near, truths, uids, public, k=k, examples=examples).labels
 
     expected = list(plain(near, truths, public, uids, k))
@@ -293,7 +293,7 @@ def test_a_label_with_two_names_is_refused():
         found(vocabulary=[vocabulary_table(NAMES), vocabulary_table({1: "wolf"})])
 
 
-def test_recalls_of_other_numbers_of_neighbors_are_refused():
+def test_recalls_at_another_number_of_neighbors_are_refused():
     with pytest.raises(
         InputError, match=r"target model: none from 7 neighbours, but from \[1, 2\]"
     ):
@@ -305,6 +305,6 @@ def test_a_candidate_without_a_sample_is_refused():
         found(samples=[samples(UIDS).slice(0, 2)])
 
 
-def test_a_neighbor_without_labels_that_were_read_is_refused():
+def test_a_neighbor_whose_labels_were_not_read_is_refused():
     with pytest.raises(StoreError, match=r"public image \(shard, row\) \(0, 2\): not among"):
         found(public=[objects({(0, 0): [0]})], examples=1)

@@ -8,7 +8,7 @@ MOST = 0.05 + 3 * np.sqrt(0.05 * 0.95 / RUNS)  # 5 %, and three standard errors 
 
 
 @pytest.mark.parametrize("change", [{}, {"ahead": 0.1}, {"one_cut": True}, {"seeds": 2}])
-def test_where_nothing_is_memorized_each_claim_is_made_in_one_run_of_twenty_at_most(change):
+def test_without_memorization_each_claim_is_made_in_at_most_one_run_of_twenty(change):
     world = World(records=150, **change)
 
     found = made_claims(World(records=150, baseline=world, **change), RUNS)
@@ -18,14 +18,14 @@ def test_where_nothing_is_memorized_each_claim_is_made_in_one_run_of_twenty_at_m
         assert share <= MOST or "not reported" in claim, claim
 
 
-def test_one_direction_alone_would_mistake_a_better_model_for_memorization():
+def test_a_single_direction_mistakes_a_better_model_for_memorization():
     found = made_claims(World(ahead=0.1), 20)
 
     assert found["one pair: A against B as it stands (not reported)"] > 0.5
     assert found["one pair: A against B, net of the hold-out"] <= 0.2
 
 
-def test_what_is_memorized_is_found():
+def test_memorization_is_found():
     found = made_claims(World(memorized=0.3, baseline=World()), 10)
 
     assert found["one pair: both directions"] == 1
@@ -33,14 +33,14 @@ def test_what_is_memorized_is_found():
     assert found["over seeds: less the default's"] == 1
 
 
-def test_the_draws_are_a_function_of_the_seed():
+def test_the_random_seed_determines_the_draws():
     one, other = (simulated(np.random.default_rng(3), World(records=30)) for _ in range(2))
 
     assert claims(one, seed=0) == claims(other, seed=0)
     assert one.seeds[0].recalls_a == other.seeds[0].recalls_a
 
 
-def test_it_writes_a_row_for_each_claim():
+def test_the_program_writes_a_row_for_each_claim():
     lines = []
 
     main(1, lines.append)

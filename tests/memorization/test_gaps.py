@@ -97,7 +97,7 @@ def by_measure(table, target):
 
 @given(records_of_two())
 @settings(deadline=None, max_examples=40)
-def test_values_equal_the_definitions_with_fractions(records):
+def test_values_equal_the_definitions_in_exact_fractions(records):
     table = gaps_of(a=paired(records))
 
     assert table.schema == GAPS
@@ -127,7 +127,7 @@ def test_swapping_the_models_negates_the_gaps_and_keeps_the_counts(records):
 
 @given(records_of_two(min_size=1), st.randoms())
 @settings(deadline=None, max_examples=20)
-def test_the_order_of_rows_does_not_show(records, random):
+def test_the_order_of_rows_does_not_matter(records, random):
     mine, theirs = (random.sample(range(len(records)), len(records)) for _ in range(2))
     left, right = recalls(records, 0), recalls(records, 1)
 
@@ -164,7 +164,7 @@ def test_survival_counts_the_records_with_each_recall():
     ]  # fmt: skip
 
 
-def test_no_evaluated_records_have_no_values():
+def test_no_evaluated_records_give_no_values():
     pairs = paired([(0, (3, 0), (1, 0))])
 
     table = gaps_of(a=pairs, b=paired([]))
@@ -175,7 +175,7 @@ def test_no_evaluated_records_have_no_values():
     assert table["dropped"].to_pylist() == [1] * 4 + [1] * 4 + [0] * 4
 
 
-def test_mean_is_the_mean_of_both_directions():
+def test_the_mean_is_over_both_directions():
     better = paired([(2, (3, 2), (4, 1))] * 9 + [(2, (3, 1), (3, 1)), (0, (0, 0), (0, 0))])
     worse = paired([(4, (3, 1), (4, 2))] * 3)
 
@@ -188,7 +188,7 @@ def test_mean_is_the_mean_of_both_directions():
     assert mean["aucg_histogram"]["p_value"] is None
 
 
-def test_a_direction_is_reported_net_of_what_its_models_differ_by_on_the_holdout():
+def test_a_direction_is_net_of_the_difference_of_its_models_on_the_holdout():
     a, b, unseen = (paired(differing(wins, 20, 60)) for wins in (60, 30, 50))
 
     table = gaps_of(a=a, b=b, control=unseen)
@@ -205,7 +205,7 @@ def test_a_direction_is_reported_net_of_what_its_models_differ_by_on_the_holdout
         assert (row["low"], row["high"], row["p_value"]) == (None, None, None)
 
 
-def test_without_a_holdout_a_direction_is_net_of_nothing():
+def test_without_a_holdout_a_direction_has_no_net_value():
     table = gaps_of(a=paired(differing(9, 1, 3)), b=paired(differing(9, 1, 3)))
 
     assert table["net"].null_count == table["net_low"].null_count == len(table)
@@ -224,7 +224,7 @@ def test_a_general_advantage_of_one_model_is_not_memorization():
     assert mean["p_value"] == 1
 
 
-def test_each_source_has_its_own_gaps_beside_those_of_all_together():
+def test_each_source_has_its_own_gaps_next_to_those_of_all_sources():
     seen, unseen = paired(differing(9, 1, 0)), paired(differing(1, 1, 8))
 
     table = population_gaps({"a": {"web": seen, "album": unseen}, "b": {"web": seen}}, seed=0)
@@ -235,7 +235,7 @@ def test_each_source_has_its_own_gaps_beside_those_of_all_together():
     assert (a[""], a["web"], a["album"]) == (0.4, 0.8, 0)
 
 
-def test_numbers_of_a_direction_do_not_depend_on_what_else_is_asked():
+def test_numbers_of_a_direction_do_not_depend_on_other_attacks():
     a, b = paired([(3, (2, 2), (3, 1))] * 5), paired([(3, (2, 0), (3, 1))] * 7)
 
     alone = by_measure(gaps_of(b=b, seed=5), "b")
@@ -250,7 +250,7 @@ def differing(wins, losses, ties):
     )
 
 
-def test_a_large_effect_has_a_small_p_and_an_interval_around_it_away_from_0():
+def test_a_large_effect_has_a_small_p_value_and_an_interval_that_excludes_0():
     table = gaps_of(a=paired(differing(300, 100, 600)), b=paired(differing(300, 100, 600)))
 
     for name, row in by_measure(table, "mean").items():
@@ -259,7 +259,7 @@ def test_a_large_effect_has_a_small_p_and_an_interval_around_it_away_from_0():
         assert name == "aucg_histogram" or row["p_value"] == 1e-4
 
 
-def test_draws_are_of_a_tenth_of_the_records():
+def test_draws_use_a_tenth_of_the_records():
     table = gaps_of(a=paired(differing(300, 100, 600)))
 
     # a record's sign has mean 0.2 and variance 0.4 - 0.04; 100 draws know a spread to 7 %
@@ -277,7 +277,7 @@ def test_bootstrap_agrees_with_resampling_records():
     assert (row["low"], row["high"]) == pytest.approx(tuple(bounds), abs=0.02)
 
 
-def test_records_that_agree_are_no_certainty():
+def test_agreeing_records_still_give_an_interval_with_width():
     pairs = paired([(3, (4, row % 4), (4, row % 4)) for row in range(30)])
 
     rows = by_measure(gaps_of(a=pairs, b=pairs), "mean")
@@ -290,7 +290,7 @@ def test_records_that_agree_are_no_certainty():
         assert row["p_value"] == (None if row["measure"] == "aucg_histogram" else 1)
 
 
-def test_permutations_find_the_p_of_all_draws_of_the_sets():
+def test_permutations_approximate_the_p_value_of_all_draws_of_the_sets():
     one = [(3, (3, 2), (3, 1)), (4, (4, 3), (4, 1)), (5, (5, 1), (5, 2))]
     other = [(1, (1, 1), (1, 0)), (3, (3, 1), (3, 2)), (2, (2, 2), (2, 2))]
     # of A's model less that of B's, which is the target where records of B are attacked
@@ -305,7 +305,7 @@ def test_permutations_find_the_p_of_all_draws_of_the_sets():
     assert row["p_value"] == pytest.approx(expected, abs=0.02)  # 4 standard errors of 9999 draws
 
 
-def test_records_keep_their_source_when_membership_is_permuted():
+def test_permuting_membership_keeps_the_source_of_records():
     """All of A's records that differ are of one source, which has as many of B that do."""
     one, other = paired(differing(40, 0, 0)), paired(differing(0, 40, 0))
     attacks = {"a": {"web": one, "album": other}, "b": {"web": other, "album": one}}
@@ -315,7 +315,7 @@ def test_records_keep_their_source_when_membership_is_permuted():
     assert (row["value"], row["p_value"]) == (0, 1)
 
 
-def test_the_histogram_form_is_that_of_numpys_bins():
+def test_the_histogram_form_uses_numpy_bins():
     values = [[0.25, 0.5, 0.5, 1.0], [0.0, 0.5, 0.75, 0.75]]
     areas = []
     for recall in values:
@@ -329,7 +329,7 @@ def test_the_histogram_form_is_that_of_numpys_bins():
     assert row["value"] == pytest.approx(areas[0] - areas[1], abs=1e-12)
 
 
-def test_draws_do_not_depend_on_how_many_are_held_at_once(monkeypatch):
+def test_draws_do_not_depend_on_how_many_are_held_in_memory(monkeypatch):
     pairs = paired([(4, (3, row % 4), (5, row * 7 % 5)) for row in range(30)])
     whole = gaps_of(a=pairs, b=pairs)
 
@@ -347,7 +347,7 @@ RECORDS = [(2, (1, 1), (2, 0)), (1, (0, 0), (1, 1)), (3, (2, 2), (2, 1))]
 @pytest.mark.parametrize(
     ("mine", "theirs"), [([0, 1], [0, 1, 2]), ([0, 1, 2], [0, 1]), ([0, 1], [0, 2])]
 )
-def test_different_records_are_refused_and_the_first_is_named(mine, theirs):
+def test_different_records_are_refused_with_the_first_one(mine, theirs):
     left, right = (
         recalls(RECORDS, 0).take(pa.array(mine)),
         recalls(RECORDS, 1).take(pa.array(theirs)),
@@ -358,14 +358,14 @@ def test_different_records_are_refused_and_the_first_is_named(mine, theirs):
         pair_up(left, right)
 
 
-def test_rows_of_two_ks_are_refused():
+def test_rows_with_two_values_of_k_are_refused():
     both = pa.concat_tables([recalls(RECORDS, 0, k=10), recalls(RECORDS, 0, k=100)])
 
     with pytest.raises(InputError, match=r"\(0, 0\) twice; give the rows of one k"):
         pair_up(both, both)
 
 
-def test_models_tested_with_other_ks_or_labels_are_refused():
+def test_models_tested_with_different_k_or_labels_are_refused():
     with pytest.raises(InputError, match=r"\(0, 0\): k is 10 for the target model and 100 for"):
         pair_up(recalls(RECORDS, 0), recalls(RECORDS, 1, k=100))
     with pytest.raises(InputError, match=r"\(0, 0\): truths is 2 for the target model and 7 for"):
@@ -419,7 +419,7 @@ def plain_sample_gaps(records):
 
 
 @given(records_of_two(), st.randoms())
-def test_sample_gaps_equal_sorting_and_averaging_fractions(records, random):
+def test_sample_gaps_equal_sorted_and_averaged_fractions(records, random):
     mine, theirs, uids = (
         pa.array(random.sample(range(len(records)), len(records)), pa.int64()) for _ in range(3)
     )
@@ -434,7 +434,7 @@ def test_sample_gaps_equal_sorting_and_averaging_fractions(records, random):
     assert [tuple(row.values()) for row in table.to_pylist()] == list(plain_sample_gaps(records))
 
 
-def test_the_longest_list_is_all_records_once():
+def test_the_longest_list_has_every_record_once():
     table = listed(*(recalls(RECORDS[:1] * 100, model) for model in (0, 1)), samples_of(100))
 
     assert sorted(set(table["records"].to_pylist())) == [1, 10, 100]
@@ -448,7 +448,7 @@ def test_a_record_without_sample_is_refused():
 
 @given(records_of_two(min_size=1), st.integers(1, 3), st.integers(1, 4))
 @settings(deadline=None, max_examples=30)
-def test_records_in_parts_are_listed_as_those_of_one_part(records, parts, most):
+def test_records_in_several_parts_are_listed_as_in_one_part(records, parts, most):
     left, right, samples = recalls(records, 0), recalls(records, 1), samples_of(len(records))
     whole, pieces = FirstRecords(most), FirstRecords(most)
 

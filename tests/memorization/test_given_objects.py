@@ -64,14 +64,14 @@ def labels(samples, *files, **options):
     ("join_on", "values"),
     [("key", ["b", "c"]), ("uid", ["1", "2"]), ("url", ["https://y", "https://z"])],
 )
-def test_rows_are_joined_in_any_order_by_what_a_sample_has(samples, parquet, join_on, values):
+def test_rows_are_joined_in_any_order_by_key_uid_or_url(samples, parquet, join_on, values):
     one = parquet("one", of=[values[1], "elsewhere"], labels=[[7], [9]])
     other = parquet("other", of=values[:1], labels=[[8, 8]])
 
     assert labels(samples, one, other, column="of", join_on=join_on) == [[], [8, 8], [7]]
 
 
-def test_whole_numbers_are_joined_as_their_text(samples, parquet):
+def test_integers_are_joined_as_text(samples, parquet):
     assert labels(samples, parquet(n=[2, 0], labels=[[7], [8]]), column="n", join_on="uid") == [
         [8],
         [],
@@ -103,14 +103,14 @@ def test_coco_json_gives_boxes_scores_and_names_by_the_file_names_stem(samples, 
     assert vocabulary.to_pylist() == [{"label": 3, "name": "kite"}]
 
 
-def test_samples_without_a_row_show_no_objects_and_are_counted(samples, parquet, caplog):
+def test_samples_without_a_row_have_no_objects_and_are_counted(samples, parquet, caplog):
     caplog.set_level(logging.INFO, "clipaudit")
 
     assert labels(samples, parquet(key=["c"], labels=[[4]])) == [[], [], [4]]
     assert "2 of 3 images have no row in the given files" in caplog.text
 
 
-def test_rows_that_say_the_same_twice_are_one(samples, parquet):
+def test_identical_rows_count_once(samples, parquet):
     assert labels(samples, parquet(key=["a", "a"], labels=[[4], [4]])) == [[4], [], []]
 
 
@@ -133,7 +133,7 @@ def test_rows_that_say_the_same_twice_are_one(samples, parquet):
         ),
     ],
 )
-def test_a_file_that_does_not_fit_is_one_error(samples, parquet, columns, message):
+def test_a_file_that_does_not_match_gives_one_error(samples, parquet, columns, message):
     with pytest.raises(InputError, match=message):
         taken(samples, parquet(**columns))
 
@@ -150,12 +150,12 @@ def test_a_file_that_does_not_fit_is_one_error(samples, parquet, columns, messag
         ),
     ],
 )
-def test_a_coco_json_that_does_not_fit_is_one_error(samples, coco, changes, message):
+def test_a_coco_json_that_does_not_match_gives_one_error(samples, coco, changes, message):
     with pytest.raises(InputError, match=message):
         taken(samples, coco(**changes), column="file_name")
 
 
-def test_a_damaged_json_is_one_error(samples, tmp_path):
+def test_a_damaged_json_gives_one_error(samples, tmp_path):
     (tmp_path / "cut.json").write_text('{"images": [')
 
     with pytest.raises(InputError, match=r"cut\.json: cannot be read as JSON"):

@@ -41,7 +41,7 @@ def values(table):
 
 
 def test_a_lot_is_pinned():
-    """A changed literal here means that every set is drawn anew."""
+    """A changed literal means that every set is redrawn."""
     found = lots(samples(["a cat"]), seed=7)
 
     assert found.schema == LOTS
@@ -62,20 +62,20 @@ def test_a_lot_is_the_hash_of_seed_tag_and_caption(captions, seed):
     assert values(found) == [int.from_bytes(digest, "big") for digest in expected]
 
 
-def test_equal_captions_share_a_lot_and_no_others_do():
+def test_captions_share_a_lot_only_if_they_are_equal():
     one, two, again, other = values(lots(samples(["a cat", "A cat", "a cat", "a cat "])))
 
     assert one == again
     assert len({one, two, other}) == 3
 
 
-def test_equal_uids_share_a_lot_whatever_the_captions():
+def test_equal_uids_share_a_lot_even_with_different_captions():
     one, again, other = values(lots(samples(["a", "b", "b"], ["00", "00", "11"]), group="uid"))
 
     assert one == again != other
 
 
-def test_seeds_and_kinds_of_group_draw_apart():
+def test_seeds_and_kinds_of_group_give_different_lots():
     table = samples(["cat"], ["cat"])
 
     drawn = {values(lots(table, group, seed))[0] for group in ("caption", "uid") for seed in (0, 1)}
@@ -83,7 +83,7 @@ def test_seeds_and_kinds_of_group_draw_apart():
     assert len(drawn) == 4
 
 
-def test_only_what_the_base_keeps_takes_part():
+def test_only_samples_kept_by_the_base_take_part():
     table = samples(["a", "b", "c"])
     kept = keep_all(table)
     base = kept.set_column(2, MANIFEST.field("kept"), pa.array([True, False, True]))
@@ -102,7 +102,7 @@ def test_no_samples_have_no_lots():
     assert lots(samples([])) == LOTS.empty_table()
 
 
-def test_a_sample_without_caption_cannot_be_grouped_by_it():
+def test_a_sample_without_a_caption_cannot_be_grouped_by_caption():
     table = samples(["a", None, None], shard=4)
 
     with pytest.raises(InputError, match=r"shard 4, row 1: .*no caption, as 2 of 3 .* by uid"):

@@ -1,4 +1,4 @@
-"""The memory of the metrics: by a part, however many parts and records there are."""
+"""The metrics need memory for one part, for any number of parts and records."""
 
 import textwrap
 
@@ -44,7 +44,7 @@ MEASURE = textwrap.dedent(
 )
 
 
-def test_more_parts_take_no_more_memory():
+def test_more_parts_need_no_more_memory():
     few, many = 2, 12  # 50,000 records each, 5.6 MB
 
     grown = peak_memory_mb(MEASURE, many) - peak_memory_mb(MEASURE, few)

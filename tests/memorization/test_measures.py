@@ -13,7 +13,7 @@ from clipaudit.store.actions import LabelledFile
 
 
 def recalls(*correct, k=10):
-    """Recalls of rows 0, 1, ...: each picture has two labels, each model predicts four."""
+    """Recalls of rows 0, 1, ...: each image has two labels, each model predicts four."""
     rows = [(0, row, k, 0.5, 2, 4, right, 4, right) for row, right in enumerate(correct)]
     columns = zip(*rows, strict=True)
     return pa.table(dict(zip(RECALLS.names, columns, strict=True)), schema=RECALLS)
@@ -81,7 +81,7 @@ def test_without_a_holdout_there_is_no_control(models):
     assert set(gaps["target"].to_pylist()) == {"a", "b", "mean"}
 
 
-def test_every_number_of_neighbours_has_its_rows():
+def test_every_number_of_neighbours_has_rows():
     models = {"a": pa.concat_tables([recalls(2, 1, 0, 1, 1, 1), recalls(*[2] * 6, k=100)])}
     models["b"] = pa.concat_tables([recalls(1, 1, 1, 2, 1, 1), recalls(*[2] * 6, k=100)])
 
@@ -92,7 +92,7 @@ def test_every_number_of_neighbours_has_its_rows():
     assert values(found.gaps.filter(found.gaps["k"].to_numpy() == 100), "prg")["a"] == 0.0
 
 
-def test_sources_do_not_share_addresses():
+def test_addresses_are_distinct_across_sources():
     rows = pa.table({"shard": pa.array([1], pa.int32()), "row": pa.array([0], pa.int32())})
 
     joined = in_one_corpus([("web", rows), ("coco", rows)], {"web": 2, "coco": 2})
@@ -100,7 +100,7 @@ def test_sources_do_not_share_addresses():
     assert joined["shard"].to_pylist() == [1, 3]
 
 
-def test_manifests_of_several_sources_give_what_they_keep(tmp_path):
+def test_manifests_of_several_sources_give_the_samples_they_keep(tmp_path):
     files = [LabelledFile(tmp_path / name, {"corpus": name}) for name in ("web", "coco")]
     for file, rows in zip(files, (kept(0, 2), kept(5)), strict=True):
         pq.write_table(rows, file.path)

@@ -91,7 +91,7 @@ def why(found):
     return {row["row"]: tuple(row.values())[1:] for row in rows}
 
 
-def test_every_row_is_kept_or_says_why():
+def test_every_row_is_kept_or_has_a_reason():
     found = manifest("a")
 
     assert found.schema == MANIFEST
@@ -108,7 +108,7 @@ def test_every_row_is_kept_or_says_why():
     }
 
 
-def test_overlaps_leave_the_later_set_by_the_first_way():
+def test_overlaps_are_removed_from_the_later_set_for_the_first_reason():
     found = manifest("b")
 
     assert found.filter(found["kept"])["row"].to_pylist() == [2]
@@ -116,7 +116,7 @@ def test_overlaps_leave_the_later_set_by_the_first_way():
     assert why(found)[4] == ("near duplicate of a sample in set a", 7, 0.984375)
 
 
-def test_the_order_of_overlaps_and_of_the_allotment_never_shows():
+def test_the_order_of_overlaps_and_of_the_allotment_does_not_matter():
     allotted, leaving = allotment(*ALLOTTED[::-1]), overlaps(*LEAVING[::-1])
 
     found = manifest_of_set(
@@ -136,15 +136,15 @@ def test_samples_beyond_the_size_are_removed():
     assert why(found)[4][0] == "near duplicate of a sample in set a"  # whatever the size
 
 
-def test_groups_by_uid_say_so():
+def test_reasons_name_groups_by_uid():
     assert why(manifest("a", group="uid"))[1] == ("repeats the uid of another sample", 0, None)
 
 
-def test_of_an_empty_part_is_an_empty_manifest():
+def test_an_empty_part_gives_an_empty_manifest():
     assert manifest("a", n=0) == MANIFEST.empty_table()
 
 
-def test_nothing_allotted_keeps_nothing():
+def test_an_empty_allotment_keeps_no_sample():
     found = manifest_of_set(
         base(2),
         ALLOTMENT.empty_table(),
@@ -157,7 +157,7 @@ def test_nothing_allotted_keeps_nothing():
     assert found["reason"].to_pylist() == ["not drawn"] * 2
 
 
-def test_members_stand_for_their_group_and_overlap_nothing():
+def test_members_represent_their_group_and_have_no_overlap():
     found = members(samples(9), allotment(*ALLOTTED), overlaps(*LEAVING))
 
     assert found.schema == MEMBERS
@@ -174,7 +174,7 @@ def test_without_samples_there_are_no_members():
     assert members(samples(0), allotment(*ALLOTTED), overlaps()) == MEMBERS.empty_table()
 
 
-def test_sets_are_added_to_the_samples_that_are_members():
+def test_member_samples_get_their_set():
     found = members(samples(9), allotment(*ALLOTTED), overlaps(*LEAVING))
     some = samples(9).slice(2)
 
@@ -190,7 +190,7 @@ def test_sets_are_added_to_the_samples_that_are_members():
     sizes=st.sampled_from([{"a": 1, "b": 1}, {"a": 0.5, "public": 0.25}]),
     leaving=st.lists(st.tuples(st.integers(0, 15), st.sampled_from(HOWS)), max_size=5),
 )
-def test_manifests_balance_and_agree_with_the_members(values, sizes, leaving):
+def test_manifests_add_up_and_agree_with_the_members(values, sizes, leaving):
     n = len(values)
     columns = {"shard": [0] * n, "row": range(n), "high": [v << 60 for v in values], "low": [0] * n}
     lots = pa.table(columns, schema=LOTS)
@@ -233,7 +233,7 @@ def test_samples_of_other_parts_change_nothing(name):
     assert found == whole[part]
 
 
-def test_what_overlaps_leaves_and_the_rest_stays_in_order():
+def test_overlapping_samples_are_removed_and_the_rest_keeps_its_order():
     drawn = table(MEMBERS, (0, 3, "b", 0, "x"), (0, 1, "a", 0, "y"), (0, 2, "b", 1, "z"))
 
     left = without_overlaps(drawn, overlaps(*LEAVING))
@@ -241,7 +241,7 @@ def test_what_overlaps_leaves_and_the_rest_stays_in_order():
     assert left["row"].to_pylist() == [1, 2]
 
 
-def test_records_are_all_that_is_not_public():
+def test_all_samples_that_are_not_public_are_records():
     rows = [(0, number, name, 0, "x") for number, name in enumerate(SETS)]
     drawn = table(MEMBERS, *rows)
 

@@ -19,7 +19,7 @@ def files():
     return MemorizationFiles(run.memorization, ModelFiles(CorpusFiles(run)))
 
 
-def test_a_point_reads_the_recalls_of_both_its_models(files):
+def test_a_point_reads_the_recalls_of_both_of_its_models(files):
     public = files.audit.publics[0]
 
     found = files.point_inputs(SimpleNamespace(point=DEFAULT, public=public))
@@ -28,14 +28,14 @@ def test_a_point_reads_the_recalls_of_both_its_models(files):
     assert models == {name: files.points[DEFAULT].encoder(name) for name in ("a", "b")}
 
 
-def test_the_hold_out_is_attacked_by_the_manifests_of_its_sources(files):
+def test_the_hold_out_set_is_given_by_the_manifests_of_its_sources(files):
     found = files.point_inputs(SimpleNamespace(point=DEFAULT, public=files.audit.publics[0]))
 
     with_holdout = [source for source, sets in files.sets.items() if "set-holdout" in sets]
     assert [path.split("/")[2] for path in found["kept_holdout"]] == with_holdout
 
 
-def test_examples_are_compared_with_the_hold_out_of_every_source(files):
+def test_examples_are_compared_with_the_hold_out_set_of_every_source(files):
     wildcards = SimpleNamespace(public=files.audit.publics[0])
 
     found = files.example_inputs(wildcards)
@@ -45,13 +45,13 @@ def test_examples_are_compared_with_the_hold_out_of_every_source(files):
     ]
 
 
-def test_sets_have_one_manifest_at_their_whole_size(files):
+def test_sets_have_one_manifest_at_full_size(files):
     names = {path.split("/")[3] for path in files.set_manifests()}
 
     assert names == {"set-a", "set-b", "set-public", "set-holdout"}
 
 
-def test_a_detector_of_the_hub_names_no_files(files):
+def test_a_detector_from_the_hub_needs_no_input_files(files):
     assert files.detector_files() == []
 
 
@@ -86,7 +86,7 @@ def test_a_target_is_tested_on_a_against_the_model_of_b_or_a_named_reference(tes
     assert named.reference == "reader"
 
 
-def test_sets_of_different_sources_are_compared_where_no_source_has_both(tests_of):
+def test_sets_of_different_sources_are_compared_if_no_source_has_both(tests_of):
     sources = {"scenes": {"public": 100, "holdout": 600}, "album": {"train": 100}}
 
     compared = [(test.source, test.holdout) for test in tests_of(sources=sources)]
@@ -128,7 +128,7 @@ def test_a_pair_test_reads_scores_recalls_and_both_sets(files):
         ("augmented_pictures", "augmented_picture_scores"),
     ],
 )
-def test_augmented_captions_and_pictures_are_scored_by_the_target_on_request(asked, folder):
+def test_augmented_captions_and_images_are_scored_by_the_target_on_request(asked, folder):
     settings = read_settings(DEMO)
     settings["memorization"][asked] = 4
     run = parse_settings(settings)
@@ -149,7 +149,7 @@ def over_seeds():
     return MemorizationFiles(run.memorization, ModelFiles(CorpusFiles(run)))
 
 
-def test_the_default_models_of_all_seeds_are_tested_on_their_own_cut(over_seeds):
+def test_the_default_models_of_all_seeds_are_tested_on_their_own_split(over_seeds):
     wildcards = SimpleNamespace(source="album", holdout="album")
 
     assert over_seeds.default_models(wildcards) == [
@@ -171,7 +171,7 @@ def test_the_mean_over_seeds_reads_the_tests_of_all_default_models(over_seeds):
     ]
 
 
-def test_the_one_model_test_of_a_further_seed_is_of_its_own_model_of_a_and_cut(over_seeds):
+def test_the_one_model_test_of_a_further_seed_uses_its_own_model_of_a_and_split(over_seeds):
     wildcards = SimpleNamespace(source="scenes", holdout="scenes")
     model = "scenes.seed-1.set-a-cut-1"
 

@@ -61,7 +61,7 @@ def counted(*parts):
     return count_objects(parts, source="scenes", annotator="dataset")
 
 
-def test_objects_are_counted_by_set_over_all_parts():
+def test_objects_are_counted_per_set_over_all_parts():
     table = counted(part("b", "a", "public", shown={1, 2}), part("a", "a", shown={0}))
 
     assert table.schema == OBJECT_COUNTS
@@ -86,13 +86,13 @@ def test_sets_without_any_object_are_refused_with_the_counts(shown, message):
         counted(drawn)
 
 
-def test_a_small_holdout_without_any_object_refuses_nothing():
+def test_a_small_holdout_without_any_object_is_accepted():
     table = counted(part("a", "b", "public", "holdout", shown={0, 2}))
 
     assert table.to_pylist()[-1] == {"set": "holdout", "members": 1, "with_objects": 0}
 
 
-def test_members_that_were_not_annotated_show_no_object():
+def test_members_without_annotation_have_no_object():
     members, objects = part("a", "b", shown={0, 1})
 
     assert counted((members, objects.slice(1)))["with_objects"].to_pylist() == [0, 1]
@@ -115,7 +115,7 @@ def test_members_that_were_not_annotated_show_no_object():
         ({"category_id": 1}, ["crane", "cat", "crane"], 1, "cat"),
     ],
 )
-def test_an_object_may_be_stated_in_several_forms(entry, names, label, name):
+def test_an_object_may_be_given_in_several_forms(entry, names, label, name):
     triples, vocabulary = stated(entry, names=names)
 
     assert triples == [(label, 1.0, None)]
@@ -128,7 +128,7 @@ def test_boxes_and_scores_are_kept():
     assert triples == [(2, 0.25, [1.0, 2.5, 3.0, 4.0])]
 
 
-def test_objects_go_by_score_then_label_then_box_and_those_without_box_last():
+def test_objects_are_sorted_by_score_label_and_box_with_missing_boxes_last():
     triples, _ = stated(
         {"category_id": 1},
         {"category_id": 1, "bbox": [5, 0, 1, 1]},
@@ -148,7 +148,7 @@ def test_objects_go_by_score_then_label_then_box_and_those_without_box_last():
     ]
 
 
-def test_samples_without_the_fields_show_no_objects():
+def test_samples_without_the_fields_have_no_objects():
     texts = [None, {"width": 3}, {"objects": []}, {"objects": None, "annotations": []}]
 
     table, vocabulary = objects_of_dataset(samples(*texts), names=None)
@@ -159,7 +159,7 @@ def test_samples_without_the_fields_show_no_objects():
     assert len(vocabulary) == 0
 
 
-def test_annotations_count_where_there_are_no_objects():
+def test_annotations_count_if_there_are_no_objects():
     one, two = {"category_id": 1}, {"category_id": 2}
     texts = [{"annotations": [two]}, {"annotations": [two], "objects": [one]}]
 
@@ -168,7 +168,7 @@ def test_annotations_count_where_there_are_no_objects():
     assert table["labels"].to_pylist() == [[2], [1]]
 
 
-def test_the_vocabulary_has_the_labels_that_occur_and_names_given_anywhere():
+def test_the_vocabulary_has_all_labels_that_occur_and_all_given_names():
     entries = [{"category_id": 5}, {"category_id": 2, "name": "dog"}, {"category_id": 5}]
     later = {"objects": [{"category_id": 5, "name": "cat"}, {"category_id": 8}]}
 
@@ -185,7 +185,7 @@ def test_no_samples_give_empty_tables():
     assert pictures_without_objects(table) == 0
 
 
-def test_coco_has_its_80_classes_and_ten_gaps():
+def test_coco_has_80_classes_and_ten_gaps():
     gaps = {12, 26, 29, 30, 45, 66, 68, 69, 71, 83}
 
     assert COCO_CLASSES.keys() == set(range(1, 91)) - gaps
@@ -215,7 +215,7 @@ def test_coco_has_its_80_classes_and_ten_gaps():
         ({"category_id": 1, "bbox": [1, 2, True, 4]}, "bbox is .*true"),
     ],
 )
-def test_malformed_entries_are_refused_with_their_place(entry, message):
+def test_malformed_entries_are_refused_with_their_position(entry, message):
     with pytest.raises(InputError, match=f"^shard 3, row 1: {message}"):
         objects_of_dataset(samples(None, {"objects": [entry]}), names=None)
 
@@ -230,12 +230,12 @@ def test_malformed_entries_are_refused_with_their_place(entry, message):
         ("[" * 100_000, "its JSON cannot be read"),
     ],
 )
-def test_malformed_texts_are_refused_with_their_place(text, message):
+def test_malformed_texts_are_refused_with_their_position(text, message):
     with pytest.raises(InputError, match=f"^shard 3, row 0: {message}"):
         objects_of_dataset(samples(text), names=None)
 
 
-def test_names_without_numbers_ask_for_the_list():
+def test_names_without_numbers_require_a_list_of_classes():
     with pytest.raises(InputError, match=r"row 0: .*'cat' has a name but no number.*classes"):
         stated("cat")
 
@@ -258,17 +258,17 @@ def test_a_number_with_two_names_is_refused():
         stated(*entries)
 
 
-def test_a_number_named_otherwise_than_listed_is_refused():
+def test_a_number_with_another_name_than_listed_is_refused():
     with pytest.raises(InputError, match="0 is named 'dog', but 'cat' in the setting classes"):
         stated({"category_id": 0, "name": "dog"}, names=["cat"])
 
 
-def test_a_word_other_than_coco_is_no_list():
+def test_a_word_other_than_coco_is_refused_as_a_list():
     with pytest.raises(ConfigError, match="classes is 'lvis': give a list of names, or the word"):
         stated(names="lvis")
 
 
-def test_vocabularies_merge_and_names_replace_nulls():
+def test_merged_vocabularies_replace_nulls_by_names():
     parts = [vocabulary_table({3: None, 1: "dog"}), vocabulary_table({3: "cat", 1: None})]
 
     assert merged_vocabulary(parts).to_pylist() == named(_1="dog", _3="cat")
@@ -282,7 +282,7 @@ def test_vocabularies_that_disagree_are_refused():
         merged_vocabulary(parts)
 
 
-def test_objects_survive_parquet(tmp_path):
+def test_objects_survive_a_parquet_round_trip(tmp_path):
     entries = [{"category_id": 1, "bbox": [1, 2, 3, 4]}, {"category_id": 2}]
     table, _ = objects_of_dataset(samples({"objects": entries}, None), names=None)
 

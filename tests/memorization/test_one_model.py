@@ -28,7 +28,7 @@ def labelled(labels):
 
 
 def recalls(correct, *, predicted=None, truths=None, k=10):
-    """RECALLS of rows 0, 1, ...; 4 labels predicted of pictures of 4, unless given."""
+    """RECALLS of rows 0, 1, ...; 4 labels predicted of images of 4, unless given."""
     n = len(correct)
     predicted, truths = predicted or [4] * n, truths or [4] * n
     columns = {
@@ -70,7 +70,7 @@ labels = st.lists(st.integers(-1, 4), max_size=3)
     st.lists(st.tuples(texts, labels, st.integers(0, 6)), min_size=1, max_size=5),
     st.lists(st.tuples(texts, labels), min_size=1, max_size=6),
 )
-def test_words_predict_as_naive_bayes_by_its_definition(records, images):
+def test_word_predictions_equal_the_definition_of_naive_bayes(records, images):
     captions, truths, asked = zip(*records, strict=True)
     public, shown = zip(*images, strict=True)
 
@@ -82,7 +82,7 @@ def test_words_predict_as_naive_bayes_by_its_definition(records, images):
         assert row["correct"] == len(set(order) & set(own))
 
 
-def test_words_of_a_caption_predict_the_objects_that_go_with_them():
+def test_words_of_a_caption_predict_the_objects_they_occur_with():
     public, shown = ["a cat", "a cat", "a dog", "a dog"], [[1, 7], [1, 8], [2], [2]]
 
     found = by_words(["the cat", "the dog"], [[1], [2]], public, shown, [1, 1])
@@ -91,7 +91,7 @@ def test_words_of_a_caption_predict_the_objects_that_go_with_them():
     assert found.schema == RECALLS
 
 
-def test_public_images_without_caption_or_objects_teach_nothing():
+def test_public_images_without_caption_or_objects_do_not_affect_predictions():
     public, shown = ["a cat", None, "a cat"], [[1], [2], None]
 
     found = by_words(["cat"], [[1, 2]], public, shown, [5])
@@ -99,7 +99,7 @@ def test_public_images_without_caption_or_objects_teach_nothing():
     assert found["predicted"].to_pylist() == [1]
 
 
-def test_a_record_that_has_no_sample_is_an_error():
+def test_a_record_without_a_sample_gives_an_error():
     target, none = recalls([1, 1]), labelled([[1], [1]])
 
     with pytest.raises(StoreError, match=r"record \(shard, row\) \(0, 1\)"):
@@ -118,7 +118,7 @@ def values(table, reference="words", measure="aucg"):
     return {row["part"]: row for row in chosen}
 
 
-def test_gaps_are_those_of_members_less_those_of_the_holdout():
+def test_net_gaps_are_gaps_of_members_less_those_of_the_holdout():
     target, words = recalls([4, 2, 1, 2]), recalls([1, 2, 2, 1])
 
     table = one_model(target, {"words": words}, records(0, 1), records(2, 3), neighbors=[10])
@@ -129,7 +129,7 @@ def test_gaps_are_those_of_members_less_those_of_the_holdout():
     assert values(table, measure="prg")["members"]["value"] == 0.5
 
 
-def test_records_that_all_agree_have_no_interval_of_zero_width():
+def test_agreeing_records_give_an_interval_with_width():
     same = recalls([1, 1, 1, 1])
 
     table = one_model(same, {"words": same}, records(0, 1), records(2, 3), neighbors=[10])
@@ -151,7 +151,7 @@ def test_agreement_is_the_rank_correlation_with_the_gaps_of_two_models():
     assert not [part for part in values(table, "model") if "agreement" in part]
 
 
-def test_in_aggregate_a_reference_agrees_with_two_models_by_the_difference_of_net_gaps():
+def test_aggregate_agreement_with_two_models_is_the_difference_of_net_gaps():
     target = recalls([4, 3, 1, 2, 0])
     references = {"words": recalls([1, 1, 1, 1, 1]), "model": recalls([2, 0, 1, 2, 0])}
 
@@ -174,11 +174,11 @@ def simulated(planted, runs=200, n=150):
         yield values(table)["net"]
 
 
-def test_a_model_that_knows_pictures_better_than_words_do_is_no_false_alarm():
+def test_a_model_that_predicts_images_better_than_words_do_is_no_false_alarm():
     alarms = sum(not row["low"] <= 0 <= row["high"] for row in simulated(0.0))
 
     assert 2 <= alarms <= 18  # binomial of 200 at 5 %: 99.8 % of the time
 
 
-def test_planted_memory_is_found_net_of_the_holdout():
+def test_planted_memorization_is_found_net_of_the_holdout():
     assert all(row["low"] > 0 for row in simulated(0.25, runs=50))

@@ -22,7 +22,7 @@ def mean_of(*seeds):
     return found
 
 
-def test_the_mean_and_its_bounds_are_those_of_students_interval_by_definition():
+def test_the_mean_and_its_bounds_equal_the_definition_of_students_interval():
     nets, halves = [0.1, 0.3, 0.2], [0.05, 0.07, 0.06]
 
     found = mean_of(*(model(v, low=v - h, high=v + h) for v, h in zip(nets, halves, strict=True)))
@@ -36,7 +36,7 @@ def test_the_mean_and_its_bounds_are_those_of_students_interval_by_definition():
     assert (found["low"], found["high"]) == pytest.approx((0.2 - half, 0.2 + half))
 
 
-def test_seeds_that_agree_leave_the_interval_over_records():
+def test_agreeing_seeds_give_the_interval_over_records():
     seed = model(0.2, low=0.1, high=0.25)
 
     found = mean_of(seed, seed)
@@ -44,14 +44,14 @@ def test_seeds_that_agree_leave_the_interval_over_records():
     assert (found["low"], found["high"]) == pytest.approx((0.1, 0.25))
 
 
-def test_a_part_that_a_seed_does_not_know_is_null():
+def test_a_part_missing_for_one_seed_is_null():
     table = one_model_over_seeds([model(0.5, low=0.4, high=0.6), model(None)])
 
     assert table.schema == ONE_MODEL_OVER_SEEDS
     assert table["value"].to_pylist() == [None]
 
 
-def test_a_mean_has_no_interval_where_one_seed_has_none():
+def test_a_mean_has_no_interval_if_one_seed_has_none():
     found = mean_of(model(0.5, low=0.4, high=0.6), model(0.0))
 
     assert (found["value"], found["low"], found["high"]) == (0.25, None, None)
@@ -65,7 +65,7 @@ def test_the_bounds_of_a_correlation_stay_within_1():
 
 
 def recalls(correct):
-    """RECALLS of rows 0, 1, ...; 4 labels predicted of pictures of 4."""
+    """RECALLS of rows 0, 1, ...; 4 labels predicted of images of 4."""
     n = len(correct)
     same = ("truths", "predicted", "top_predicted")
     columns = {"shard": [0] * n, "row": range(n), "k": [10] * n, "similarity": [None] * n}
@@ -107,7 +107,7 @@ def simulated(memory, *, runs, seeds=3, n=120):
         }
 
 
-def test_intervals_over_seeds_cover_what_holds_for_any_training_and_cut():
+def test_intervals_over_seeds_cover_the_value_over_training_runs_and_splits():
     runs = list(simulated(0.1, runs=60))
 
     for part, truth in (("net", 0.1), ("less_model", 0.0)):
@@ -115,5 +115,5 @@ def test_intervals_over_seeds_cover_what_holds_for_any_training_and_cut():
         assert missed <= 8  # binomial of 60 at 5 %: 99.7 % of the time
 
 
-def test_memory_that_all_seeds_share_is_found():
+def test_memorization_shared_by_all_seeds_is_found():
     assert all(run["net"]["low"] > 0 for run in simulated(0.25, runs=10, seeds=5))

@@ -87,7 +87,7 @@ def test_shared_keys_equal_their_definition(world):
 
 @settings(max_examples=30)
 @given(worlds, st.randoms(use_true_random=False))
-def test_order_and_cut_of_the_others_never_show(world, random):
+def test_order_and_split_of_the_others_do_not_matter(world, random):
     tables = corpora(world)
     pieces = [
         (corpus, table.slice(i, 1))
@@ -104,7 +104,7 @@ def test_order_and_cut_of_the_others_never_show(world, random):
 
 @settings(max_examples=50)
 @given(worlds)
-def test_nothing_overlaps_after_removal(world):
+def test_no_overlap_is_left_after_removal(world):
     tables = corpora(world)
     left = {}
     for corpus, own in tables.items():
@@ -117,7 +117,7 @@ def test_nothing_overlaps_after_removal(world):
     assert sum(map(len, found)) == 0
 
 
-def test_of_two_records_that_repeat_each_other_both_leave_whatever_their_sets():
+def test_two_records_that_repeat_each_other_are_both_removed_in_any_sets():
     own = keys([(0, 0, "a", "x", "a cat"), (0, 1, "a", "y", "a cat"), (0, 2, "holdout", "x", None)])
 
     found = shared_keys(own, [("pool", own)], corpus="pool")
@@ -126,7 +126,7 @@ def test_of_two_records_that_repeat_each_other_both_leave_whatever_their_sets():
     assert pairs == [(0, "uid", 2), (0, "caption", 1), (1, "caption", 0), (2, "uid", 0)]
 
 
-def test_a_public_sample_is_removed_if_it_duplicates_a_record_but_not_another_public_one():
+def test_a_public_sample_is_removed_only_as_a_duplicate_of_a_record():
     own = keys(
         [(0, 0, "public", "x", None), (0, 1, "public", "x", None), (0, 2, "b", "y", "a cat")]
     )
@@ -135,7 +135,7 @@ def test_a_public_sample_is_removed_if_it_duplicates_a_record_but_not_another_pu
     assert shared_keys(own, [("pool", own)], corpus="pool")["row"].to_pylist() == [3]
 
 
-def test_no_samples_and_no_others_share_nothing():
+def test_no_samples_or_no_others_give_no_shared_keys():
     own = keys([(0, 0, "b", "x", "a cat")])
 
     assert shared_keys(own, [], corpus="pool") == OVERLAPS.empty_table()
@@ -205,7 +205,7 @@ def test_near_duplicates_equal_their_definition(pool, distance):
 
 
 @pytest.mark.parametrize("engine", [{"block_rows": 1}, {"backend": "torch", "threads": 1}])
-def test_backend_blocks_and_order_never_show(pool, engine):
+def test_backend_blocks_and_order_do_not_matter(pool, engine):
     blocks = {name: size for name, size in engine.items() if name == "block_rows"}
     started = {"start": partial(search, k=2, **{"backend": "numpy"} | engine), **blocks}
     near = partial(near_duplicates, corpus="coco", distance=0.6)
@@ -219,7 +219,7 @@ def test_backend_blocks_and_order_never_show(pool, engine):
     assert len(found)
 
 
-def test_at_the_distance_is_not_near():
+def test_a_sample_exactly_at_the_distance_is_not_near():
     own = embeddings([[0.25] * 16, [0.25] * 14 + [-0.25] * 2], ["b", "b"])
     others = [("pool", "a", [embeddings([[0.25] * 16], shard=1)])]
 
@@ -228,7 +228,7 @@ def test_at_the_distance_is_not_near():
     assert rows(found) == [(0, 0, "b", "near duplicate", "pool", 1, 0, "a", 1.0)]
 
 
-def test_a_record_alone_is_no_near_duplicate_of_itself():
+def test_a_single_record_is_not_a_near_duplicate_of_itself():
     own = embeddings([[1.0, 0.0], [0.0, 1.0]], ["b", "b"])
     others = [("pool", "b", [own.drop_columns("set")])]
 
@@ -239,7 +239,7 @@ def test_a_record_alone_is_no_near_duplicate_of_itself():
 
 
 @pytest.mark.parametrize("blocks", [[], [embeddings(np.empty((0, 2)))]])
-def test_no_samples_and_no_others_are_not_near(blocks):
+def test_no_samples_or_no_others_give_no_near_duplicates(blocks):
     own = embeddings([[1.0, 0.0]], ["b"])
 
     for some in (own, own.slice(0, 0)):

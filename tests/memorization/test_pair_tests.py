@@ -51,7 +51,7 @@ def found(table, score, measure="auc"):
     return row
 
 
-def test_a_score_is_the_cosine_of_a_record_that_has_both_embeddings():
+def test_a_record_with_both_embeddings_has_their_cosine_as_score():
     captions = embeddings({0: [1, 0], 2: [3, 4], 5: [1, 0]})
     pictures = embeddings({2: [4, 3], 3: [1, 1], 5: [0, 2]})
 
@@ -63,14 +63,14 @@ def test_a_score_is_the_cosine_of_a_record_that_has_both_embeddings():
 
 
 @given(few, few)
-def test_the_auc_is_the_share_of_pairs_in_which_the_member_is_higher(members, holdout):
+def test_the_auc_is_the_share_of_pairs_where_the_member_scores_higher(members, holdout):
     wins = [(m > h) + (m == h) / 2 for m in members for h in holdout]
 
     assert auc(members, holdout) == pytest.approx(sum(wins) / len(wins), abs=1e-12)
 
 
 @given(few, few.filter(lambda values: len(values) >= 3))
-def test_a_true_positive_rate_is_the_best_of_all_thresholds_that_few_pass(members, holdout):
+def test_a_true_positive_rate_is_the_best_over_thresholds_that_few_pass(members, holdout):
     allowed = [t for t in holdout if (holdout > t).mean() <= 1 / 3]
 
     best = max((members > threshold).mean() for threshold in allowed)
@@ -79,7 +79,7 @@ def test_a_true_positive_rate_is_the_best_of_all_thresholds_that_few_pass(member
 
 
 @given(st.floats(0, 1), st.integers(2, 500), st.integers(2, 500))
-def test_an_interval_of_an_auc_has_a_width_holds_it_and_mirrors(value, members, holdout):
+def test_an_auc_interval_has_a_width_contains_the_auc_and_is_symmetric(value, members, holdout):
     low, high = auc_interval(value, members, holdout)
     other_low, other_high = auc_interval(1 - value, members, holdout)
 
@@ -95,14 +95,14 @@ def simulated(shift, *, runs=200, members=150, holdout=120):
         yield generator.normal(shift, 1, members), generator.normal(0, 1, holdout)
 
 
-def test_models_without_memory_raise_no_more_than_five_percent_of_false_alarms():
+def test_models_without_memorization_raise_at_most_five_percent_false_alarms():
     bounds = [auc_interval(auc(*pair), 150, 120) for pair in simulated(0.0)]
 
     alarms = sum(not low <= 0.5 <= high for low, high in bounds)
     assert 3 <= alarms <= 18  # binomial of 200 at 5 %: 99.8 % of the time
 
 
-def test_planted_memory_is_found_and_its_auc_is_within_the_interval():
+def test_planted_memorization_is_found_and_its_auc_is_within_the_interval():
     true = 0.7602499389065233  # P(N(1, 1) > N(0, 1)) = Phi(1 / sqrt(2))
     bounds = [auc_interval(auc(*pair), 150, 120) for pair in simulated(1.0)]
 
@@ -110,7 +110,7 @@ def test_planted_memory_is_found_and_its_auc_is_within_the_interval():
     assert sum(low <= true <= high for low, high in bounds) >= 182
 
 
-def test_rates_without_memory_are_within_their_intervals():
+def test_rates_without_memorization_are_within_their_intervals():
     generator = np.random.default_rng(1)
     bounds = [
         true_positives_interval(*pair, one_in=100, generator=generator)
@@ -120,7 +120,7 @@ def test_rates_without_memory_are_within_their_intervals():
     assert sum(low <= 0.01 <= high for low, high in bounds) >= 182  # 190 are expected
 
 
-def test_a_rate_that_the_holdout_is_too_small_for_is_null():
+def test_a_rate_is_null_if_the_holdout_is_too_small_for_it():
     table = pair_test(
         {"target": scores([0.5] * 999)}, {}, records(*range(20)), records(*range(20, 999)), seed=0
     )
@@ -130,7 +130,7 @@ def test_a_rate_that_the_holdout_is_too_small_for_is_null():
     assert found(table, "target", "tpr_01")["holdout_records"] == 979
 
 
-def test_a_model_that_knows_every_pair_still_has_an_interval():
+def test_a_model_that_separates_every_pair_still_has_an_interval():
     values = np.r_[np.ones(50), np.zeros(200)]
 
     table = pair_test(
@@ -143,7 +143,7 @@ def test_a_model_that_knows_every_pair_still_has_an_interval():
         assert 0.9 < row["low"] < 1
 
 
-def test_the_reference_takes_away_what_both_models_find_easy():
+def test_the_reference_removes_the_part_both_models_find_easy():
     easy = np.array([0.9, 0.1, 0.8, 0.2])
     target = easy + np.array([0.05, 0.05, 0.0, 0.0])
 
@@ -171,7 +171,7 @@ def test_augmented_captions_are_scored_by_their_mean_cosine():
 
 
 @pytest.mark.parametrize("versions", ["augmented", "augmented_pictures"])
-def test_a_record_that_loses_more_by_a_word_or_a_crop_scores_higher(versions):
+def test_a_record_that_loses_more_from_a_dropped_word_or_a_crop_scores_higher(versions):
     models = {"target": scores([0.9, 0.8, 0.9, 0.8]), versions: scores([0.3, 0.2, 0.8, 0.7])}
 
     table = pair_test(models, {}, records(0, 1), records(2, 3), seed=0)
@@ -180,7 +180,7 @@ def test_a_record_that_loses_more_by_a_word_or_a_crop_scores_higher(versions):
     assert aucs == {"target": 0.5, versions: 1.0}
 
 
-def test_a_recall_gap_is_a_score_of_records_with_objects():
+def test_only_records_with_objects_have_a_recall_gap_score():
     models = {
         "target": recalls([2, 1, 0, 0], [2, 2, 2, 0]),
         "reference": recalls([0, 1, 0, 0], [2, 2, 2, 0]),

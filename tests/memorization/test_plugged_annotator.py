@@ -1,4 +1,4 @@
-"""What a plug-in's annotator may find, and what is said where it finds something else."""
+"""A plug-in annotator's valid results, and the errors for invalid ones."""
 
 import sys
 
@@ -38,7 +38,7 @@ def made(tmp_path, monkeypatch):
     return make
 
 
-def test_every_picture_has_its_objects(made, tmp_path):
+def test_every_image_has_its_objects(made, tmp_path):
     shards = text_shards(tmp_path, [5, 3])
     running, drops = Running(4, 0, torch.device("cpu")), Drops("annotate")
 
@@ -67,6 +67,6 @@ def test_an_object_may_have_no_box(made):
         ("[['light']]", "found 'light'"),
     ],
 )
-def test_what_is_no_object_names_the_plugin_and_what_was_found(made, returned, found):
+def test_an_invalid_object_gives_an_error_with_the_plugin_and_the_value(made, returned, found):
     with pytest.raises(StepError, match=rf"lights .* of colourtools 1\.0.*{found}"):
         made(returned).objects([WHITE])

@@ -69,7 +69,7 @@ def knn_tests(draw):
 
 
 @given(knn_tests(), st.lists(st.integers(1, 7), min_size=1, max_size=3), st.integers(1, 4))
-def test_equals_the_test_with_sets(test, ks, top):
+def test_recalls_equal_those_computed_with_sets(test, ks, top):
     neighbors, truths, public = test
 
     recalls = recall_test(found(neighbors), labelled(truths), labelled(public), ks=ks, top=top)
@@ -80,7 +80,7 @@ def test_equals_the_test_with_sets(test, ks, top):
 
 
 @pytest.mark.parametrize("records", [1, 3, 4096])
-def test_blocks_do_not_show(monkeypatch, records):
+def test_block_sizes_do_not_matter(monkeypatch, records):
     neighbors = {(0, row): [(0, row % 4), (1, row % 3)] for row in range(0, 20, 2)}
     truths = labelled({(0, row): [row % 5, row % 2] for row in range(20)})
     public = labelled({(shard, row): [row, shard] for shard in range(2) for row in range(4)})
@@ -91,7 +91,7 @@ def test_blocks_do_not_show(monkeypatch, records):
     assert recall_test(found(neighbors), truths, public, ks=[1, 2]).equals(whole)
 
 
-def test_of_labels_that_equally_many_neighbours_hold_the_lower_ones_are_on_top():
+def test_labels_with_equal_counts_are_ranked_from_the_lowest():
     neighbors = {(0, 0): [(0, 0), (0, 1)]}
     public = labelled({(0, 0): [9, 9, 9, 3, 7], (0, 1): [7, 1]})
 
@@ -110,7 +110,7 @@ def test_a_record_without_neighbours_predicts_nothing():
     ]
 
 
-def test_only_public_images_that_were_retrieved_are_held():
+def test_only_retrieved_public_images_are_held_in_memory():
     retrieved = found({(0, 0): [(0, 1), (1, 0)], (0, 1): [(1, 0)]})
     pieces = [labelled({(0, 0): [1], (0, 1): [2, 3]}), labelled({(1, 0): [4], (1, 1): [5]})]
 
@@ -152,14 +152,14 @@ def test_an_unknown_record_is_named():
 
 
 @pytest.mark.parametrize("order", [[1, 0], [0, 0]])
-def test_labels_out_of_order_are_refused(order):
+def test_unsorted_labels_are_refused(order):
     public = labelled({(0, 0): [1], (0, 1): [2]}).take(pa.array(order))
 
     with pytest.raises(StoreError, match=r"public: \(shard, row\) \(0, .\) and then \(0, 0\)"):
         recall_test(found({}), labelled({}), public, ks=[1])
 
 
-def test_neighbours_out_of_order_are_refused():
+def test_unsorted_neighbours_are_refused():
     retrieved = found({(0, 0): [(0, 0), (0, 1)]}).take(pa.array([1, 0]))
     public = labelled({(0, 0): [1], (0, 1): [2]})
 
@@ -173,7 +173,7 @@ def test_numbers_of_neighbours_out_of_range_are_refused(ks):
         recall_test(found({}), labelled({}), labelled({}), ks=ks)
 
 
-def test_a_samples_labels_are_listed_with_those_that_were_missed():
+def test_the_labels_of_a_sample_are_listed_with_the_missed_ones():
     neighbors = {(0, 0): [(0, 0)], (0, 1): [(0, 0), (0, 1), (0, 2)]}
     truths = labelled({(0, 0): [1], (0, 1): [5, 6, 6]})
     public = labelled({(0, 0): [4, 4, 5], (0, 1): [5, 3], (0, 2): [8]})

@@ -1,4 +1,4 @@
-"""The memory of the recall test: by the public images that were retrieved, not by all there are."""
+"""The recall test needs memory only for the public images that were retrieved."""
 
 import textwrap
 
@@ -40,7 +40,7 @@ RECALL = textwrap.dedent(
 )
 
 
-def test_more_public_images_take_no_more_memory():
+def test_more_public_images_need_no_more_memory():
     few, many = 4, 40  # 100,000 images each, 4.4 MB
 
     grown = peak_memory_mb(RECALL, many) - peak_memory_mb(RECALL, few)

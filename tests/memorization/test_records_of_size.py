@@ -8,7 +8,7 @@ def rows(*numbers, **columns):
     return pa.table({**address, **columns})
 
 
-def test_records_of_a_size_are_what_one_of_its_manifests_keeps():
+def test_records_of_a_size_are_those_kept_by_one_of_its_manifests():
     samples = rows(0, 1, 2, 3, uid=["w", "x", "y", "z"])
     of_a = rows(0, 1, 2, 3, kept=[False, True, False, False])
     holdout = rows(0, 1, 2, 3, kept=[True, False, False, False])

@@ -57,7 +57,7 @@ def uids_found(captions, vectors, uids, addresses, *, k, blocks=1, backend="nump
 
 @given(st.integers(0, 2**32), st.integers(1, 30), st.integers(1, 12))
 @settings(max_examples=30)
-def test_nearest_images_come_by_similarity_then_uid(seed, n, k):
+def test_nearest_images_are_sorted_by_similarity_and_then_uid(seed, n, k):
     vectors, uids, addresses = public_set(seed, n)
     captions = np.random.default_rng(seed + 1).choice(GRID, (5, 4))
 
@@ -69,7 +69,7 @@ def test_nearest_images_come_by_similarity_then_uid(seed, n, k):
 
 
 @pytest.mark.parametrize("backend", ["numpy", "torch"])
-def test_images_in_other_places_are_the_same_images(backend):
+def test_the_addresses_of_images_do_not_change_the_result(backend):
     vectors, uids, addresses = public_set(3, 40)
     captions = np.random.default_rng(4).choice(GRID, (6, 4))
     mixed = np.random.default_rng(5).permutation(40)
@@ -81,7 +81,7 @@ def test_images_in_other_places_are_the_same_images(backend):
     assert after == before
 
 
-def test_equal_uids_come_by_address():
+def test_equal_uids_are_sorted_by_address():
     places = order(["b" * 32, "a" * 32, "a" * 32], [0, 1, 2])
 
     assert places["place"].to_pylist() == [2, 0, 1]
@@ -93,7 +93,7 @@ def test_no_captions_give_no_rows():
     assert uids_found(vectors[:0], vectors, uids, addresses, k=2) == []
 
 
-def test_an_image_outside_of_the_public_set_is_refused():
+def test_an_image_outside_the_public_set_is_refused():
     vectors, uids, addresses = public_set(0, 4)
     known = order(uids[:3], addresses[:3])
     queries = caption_queries(embeddings(vectors, range(4)))

@@ -37,7 +37,7 @@ def objects_of(parts, *files):
     return pa.concat_tables([SORTED_OBJECTS.empty_table(), *tables])
 
 
-def test_rows_of_all_files_stand_in_the_order_of_all_parts(given):
+def test_rows_of_all_files_follow_the_order_of_all_parts(given):
     rng = np.random.default_rng(0)
     keys = [f"k{number}" for number in range(60)]
     wanted = rng.permutation(keys)[:50].tolist()
@@ -53,7 +53,7 @@ def test_rows_of_all_files_stand_in_the_order_of_all_parts(given):
     assert table["shard"].to_pylist() == [0] * 20 + [1] * 30
 
 
-def test_each_file_is_read_twice_whatever_the_number_of_parts(given, monkeypatch):
+def test_each_file_is_read_twice_for_any_number_of_parts(given, monkeypatch):
     files = [given(str(at), **{f"k{at}": [at]}) for at in range(3)]
     reads = Counter()
     plain = pq.ParquetFile.iter_batches
@@ -68,7 +68,7 @@ def test_each_file_is_read_twice_whatever_the_number_of_parts(given, monkeypatch
     assert reads == {"key": 2 * 3}
 
 
-def test_a_key_of_samples_in_two_parts_gives_each_its_objects(given):
+def test_a_key_in_two_parts_gives_its_objects_to_each_sample(given):
     table = objects_of([part(0, ["a"]), part(1, ["b", "a"])], given("one", a=[7]))
 
     assert table.select(["shard", "row", "labels"]).to_pylist() == [
@@ -77,7 +77,7 @@ def test_a_key_of_samples_in_two_parts_gives_each_its_objects(given):
     ]
 
 
-def test_rows_of_more_samples_than_are_held_at_once_are_the_same(given, monkeypatch):
+def test_more_samples_than_are_held_at_once_give_the_same_rows(given, monkeypatch):
     parts = [part(shard, [f"k{3 * shard + row}" for row in range(3)]) for shard in range(5)]
     files = [given(str(at), **{f"k{n}": [n] for n in range(at, 15, 2)}) for at in range(2)]
     plain = objects_of(parts, *files)
@@ -89,14 +89,14 @@ def test_rows_of_more_samples_than_are_held_at_once_are_the_same(given, monkeypa
     assert len(list(sort_objects(parts, files, column="key", join_on="key"))) > 1
 
 
-def test_rows_that_differ_name_both_files(given):
+def test_differing_rows_give_an_error_with_both_files(given):
     files = given("one", a=[1], b=[2]), given("other", b=[3])
 
     with pytest.raises(InputError, match=r"other.*'b' gives 1 .*one\.parquet gives 1 different"):
         objects_of([part(0, ["a", "b"])], *files)
 
 
-def test_no_samples_ask_for_nothing(given):
+def test_no_samples_request_no_rows(given):
     assert len(objects_of([part(0, [])], given("one", a=[1]))) == 0
 
 
@@ -135,7 +135,7 @@ SORT = textwrap.dedent(
 )
 
 
-def test_more_files_take_no_more_memory(tmp_path):
+def test_more_files_need_no_more_memory(tmp_path):
     few, many = (peak_memory_mb(SORT, files, tmp_path) for files in (15, 35))
 
     assert many - few < 60  # of 128 MB more that are read

@@ -60,7 +60,7 @@ def logits(model):
 # --- trained here ---------------------------------------------------------------------------------
 
 
-def test_weights_are_a_function_of_the_seed():
+def test_the_random_seed_determines_the_weights():
     seeds = (0, 0, 1)
 
     one, same, other = (
@@ -71,7 +71,7 @@ def test_weights_are_a_function_of_the_seed():
     assert one == same != other
 
 
-def test_random_state_stays():
+def test_the_random_state_is_unchanged():
     before = torch.get_rng_state()
 
     build(RECIPE, classes=5)
@@ -79,7 +79,7 @@ def test_random_state_stays():
     assert torch.equal(torch.get_rng_state(), before)
 
 
-def test_pictures_are_prepared_as_by_pytorch_examples(picture):
+def test_images_are_prepared_as_in_the_pytorch_examples(picture):
     """The lines of its imagenet/main.py."""
     recipe = SupervisedRecipe(model_arguments=NARROW)
     end = [ToTensor(), Normalize([0.485, 0.456, 0.406], [0.229, 0.224, 0.225])]
@@ -95,7 +95,7 @@ def test_pictures_are_prepared_as_by_pytorch_examples(picture):
     assert torch.equal(prepared(tested, picture), evaluating(picture))
 
 
-def test_weights_of_a_training_come_back(tmp_path, trained):
+def test_weights_of_a_training_run_can_be_reloaded(tmp_path, trained):
     path = tmp_path / "model"
     path.write_bytes(weights_bytes(trained))
 
@@ -106,19 +106,19 @@ def test_weights_of_a_training_come_back(tmp_path, trained):
         ClassifierSettings(RECIPE, None).load([path], classes=7)
 
 
-def test_transformer_is_made_for_the_size_of_the_recipe():
+def test_a_transformer_is_built_for_the_image_size_of_the_recipe():
     recipe = SupervisedRecipe(model="test_vit", image_size=32)
 
     assert logits(build(recipe, classes=5).model).shape == (2, 5)
 
 
-def test_unknown_model_is_refused_with_a_guess():
+def test_an_unknown_model_is_refused_with_a_suggestion():
     with pytest.raises(ConfigError, match=r"no model 'resnet_18'\. Did you mean resnet18\?"):
         build(RECIPE.model_copy(update={"model": "resnet_18"}), classes=5)
 
 
 @pytest.mark.parametrize("name", ["hf-hub:timm/resnet18", "local-dir:resnet18", "./resnet18"])
-def test_code_comes_from_the_registry_alone(name):
+def test_code_comes_only_from_the_registry(name):
     with pytest.raises(ConfigError, match="timm has no model"):
         build(RECIPE.model_copy(update={"model": name}), classes=5)
 
@@ -131,7 +131,7 @@ def test_code_comes_from_the_registry_alone(name):
         ({"global_pool": ""}, r"does not classify images of 32 x 32: "),
     ],
 )
-def test_arguments_that_make_no_classifier_are_refused(arguments, message):
+def test_arguments_that_give_no_classifier_are_refused(arguments, message):
     with pytest.raises(ConfigError, match=message):
         build(RECIPE.model_copy(update={"model_arguments": arguments}), classes=5)
 
@@ -143,7 +143,7 @@ def test_arguments_that_make_no_classifier_are_refused(arguments, message):
         ({"crop_scale": (0.9, 0.1)}, r"crop_scale is 0\.9 to 0\.1"),
     ],
 )
-def test_settings_that_contradict_are_refused(settings, message):
+def test_contradictory_settings_are_refused(settings, message):
     with pytest.raises(ValidationError, match=message):
         SupervisedRecipe(**settings)
 
@@ -152,7 +152,7 @@ def test_settings_that_contradict_are_refused(settings, message):
 
 
 @pytest.mark.parametrize("form", ["safetensors", "torch", "wrapped"])
-def test_checkpoint_of_anyone(tmp_path, trained, picture, form):
+def test_a_checkpoint_from_any_source_is_loaded(tmp_path, trained, picture, form):
     path = tmp_path / ("file.safetensors" if form == "safetensors" else "file.pth")
     weights = trained.state_dict()
     if form == "safetensors":
@@ -169,7 +169,7 @@ def test_checkpoint_of_anyone(tmp_path, trained, picture, form):
     assert torch.equal(prepared(loaded.preparation, picture), stock(picture))
 
 
-def test_number_of_outputs_must_be_that_of_the_label_set(tmp_path, trained):
+def test_the_number_of_outputs_must_match_the_label_set(tmp_path, trained):
     save_file(trained.state_dict(), tmp_path / "five.safetensors")
 
     with pytest.raises(
@@ -190,7 +190,7 @@ def test_weights_of_another_model_are_refused(tmp_path, trained):
 
 @pytest.mark.parametrize("name", ["file.pth", "file.safetensors"])
 @pytest.mark.parametrize("content", [b"", b"no checkpoint", "code"])
-def test_file_that_holds_more_or_less_than_weights_is_refused(tmp_path, trained, name, content):
+def test_a_file_that_holds_more_or_less_than_weights_is_refused(tmp_path, trained, name, content):
     path = tmp_path / name
     if content == "code":
         torch.save(trained, path)  # a pickled module
@@ -201,7 +201,7 @@ def test_file_that_holds_more_or_less_than_weights_is_refused(tmp_path, trained,
         load(narrow(path), classes=5)
 
 
-def test_missing_checkpoint_is_refused(tmp_path):
+def test_a_missing_checkpoint_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"gone\.pth: no such checkpoint of resnet18"):
         load(narrow(tmp_path / "gone.pth"), classes=5)
 
@@ -227,14 +227,14 @@ def offline(folder, monkeypatch):
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
 
 
-def test_weights_that_are_nowhere_are_refused(tmp_path, monkeypatch):
+def test_weights_that_cannot_be_found_are_refused(tmp_path, monkeypatch):
     offline(tmp_path, monkeypatch)
 
     with pytest.raises(InputError, match=r"resnet101\.tv_in1k: not in the hub cache .*HF_HOME"):
         load(Classifier(model="resnet101.tv_in1k", pretrained=True), classes=1000)
 
 
-def test_name_without_weights_is_refused_with_those_that_have_some():
+def test_a_name_without_weights_is_refused_with_a_list_of_names_with_weights():
     with pytest.raises(ConfigError, match=r"no resnet18\.mine: .*It has .*resnet18\.tv_in1k"):
         load(Classifier(model="resnet18.mine", pretrained=True), classes=1000)
     with pytest.raises(InputError, match=r"test_vit_relpos: timm has no weights"):
@@ -242,12 +242,12 @@ def test_name_without_weights_is_refused_with_those_that_have_some():
 
 
 @pytest.mark.parametrize("given", [{}, {"pretrained": True, "checkpoint": "a.pth"}])
-def test_one_source_of_weights_is_needed(given):
+def test_exactly_one_source_of_weights_is_required(given):
     with pytest.raises(ValidationError, match="give either `pretrained: true` or `checkpoint`"):
         Classifier(model="resnet18", **given)
 
 
-def test_job_says_by_settings_what_it_loads(tmp_path, trained):
+def test_the_settings_of_a_job_determine_what_it_loads(tmp_path, trained):
     path = tmp_path / "given.safetensors"
     save_file(trained.state_dict(), path)
     elsewhere = narrow("as/the/settings/say.safetensors")

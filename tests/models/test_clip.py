@@ -50,7 +50,7 @@ def directory(architecture, clip, folder, weights="open_clip_model.safetensors")
     return folder
 
 
-def test_weights_depend_on_the_seed_alone(architecture):
+def test_weights_depend_only_on_the_random_seed(architecture):
     state = torch.get_rng_state()
 
     first, again, other = (weights_bytes(build(architecture, seed=n).model) for n in (1, 1, 2))
@@ -59,7 +59,7 @@ def test_weights_depend_on_the_seed_alone(architecture):
     assert torch.equal(torch.get_rng_state(), state)
 
 
-def test_weights_are_those_that_open_clip_starts_from(architecture, clip, tmp_path):
+def test_initial_weights_equal_those_of_open_clip(architecture, clip, tmp_path):
     folder = directory(architecture, clip, tmp_path)
 
     torch.manual_seed(3)
@@ -68,7 +68,7 @@ def test_weights_are_those_that_open_clip_starts_from(architecture, clip, tmp_pa
     assert weights_bytes(stock) == weights_bytes(build(architecture, seed=3).model)
 
 
-def test_vocabulary_sets_the_size_and_the_tokenizer(clip):
+def test_the_vocabulary_determines_the_size_and_the_tokenizer(clip):
     tokens = clip.tokenizer(["a red cat"])
 
     assert clip.model.vocab_size == clip.tokenizer.vocab_size < 1000
@@ -76,21 +76,21 @@ def test_vocabulary_sets_the_size_and_the_tokenizer(clip):
     assert tokens.max() == clip.tokenizer.eot_token_id
 
 
-def test_vocabulary_larger_than_stated_is_refused(tmp_path):
+def test_a_vocabulary_larger_than_stated_is_refused(tmp_path):
     text = {"context_length": 12, "width": 16, "heads": 2, "layers": 1, "vocab_size": 300}
 
     with pytest.raises(ConfigError, match=r"vocab_size is 300, but .*bpe.* has 5\d\d tokens"):
         build(tiny(tmp_path, text_cfg=text), seed=0)
 
 
-def test_vocabulary_that_is_none_is_refused(tmp_path, architecture):
+def test_an_invalid_vocabulary_is_refused(tmp_path, architecture):
     (tmp_path / "bpe.txt.gz").write_text("a b")
 
     with pytest.raises(InputError, match="not a BPE vocabulary"):
         build(architecture, seed=0)
 
 
-def test_unknown_name_gets_a_guess():
+def test_an_unknown_name_gives_a_suggestion():
     with pytest.raises(ConfigError, match=r"no model 'ViT-B32'\. Did you mean ViT-B-32\?"):
         build(Architecture(open_clip="ViT-B32"), seed=0)
 
@@ -102,17 +102,17 @@ def test_unknown_name_gets_a_guess():
         ({"multimodal_cfg": {}}, "CoCa"),
     ],
 )
-def test_bad_definition_is_refused(tmp_path, changes, message):
+def test_an_invalid_definition_is_refused(tmp_path, changes, message):
     with pytest.raises(ConfigError, match=message):
         build(tiny(tmp_path, **changes), seed=0)
 
 
-def test_definition_without_a_tower_is_refused():
+def test_a_definition_without_a_tower_is_refused():
     with pytest.raises(ConfigError, match="has no text_cfg, vision_cfg"):
         build(Architecture(definition={"embed_dim": 8}), seed=0)
 
 
-def test_checkpoint_round_trip(architecture, tmp_path):
+def test_a_checkpoint_survives_a_round_trip(architecture, tmp_path):
     trained = build(architecture, seed=5)
 
     loaded = from_checkpoint(architecture, written(trained, tmp_path))
@@ -120,7 +120,7 @@ def test_checkpoint_round_trip(architecture, tmp_path):
     assert weights_bytes(loaded.model) == weights_bytes(trained.model)
 
 
-def test_checkpoint_of_another_architecture_names_both_shapes(tmp_path, clip):
+def test_a_checkpoint_of_another_architecture_is_refused_with_both_shapes(tmp_path, clip):
     wider = tiny(tmp_path, embed_dim=24)
 
     with pytest.raises(InputError, match=r"\(16, 24\) in the model, \(16, 16\) in the file"):
@@ -137,7 +137,7 @@ def test_missing_and_damaged_checkpoints_are_refused(clip, tmp_path):
 
 
 @pytest.mark.parametrize("weights", ["open_clip_model.safetensors", "open_clip_pytorch_model.bin"])
-def test_directory_loads_as_in_open_clip(architecture, tmp_path, weights):
+def test_a_directory_loads_as_in_open_clip(architecture, tmp_path, weights):
     folder = directory(architecture, build(architecture, seed=5), tmp_path, weights)
     images = torch.rand(2, 3, 32, 32)
 
@@ -149,7 +149,7 @@ def test_directory_loads_as_in_open_clip(architecture, tmp_path, weights):
     assert clip.preprocessing.size == 32
 
 
-def test_directory_without_config_or_weights_is_refused(architecture, clip, tmp_path):
+def test_a_directory_without_config_or_weights_is_refused(architecture, clip, tmp_path):
     with pytest.raises(InputError, match=r"open_clip_config\.json: not found"):
         from_directory(tmp_path)
     directory(architecture, clip, tmp_path)
@@ -173,7 +173,7 @@ def test_code_in_a_checkpoint_does_not_run(architecture, clip, tmp_path, capsys)
     assert capsys.readouterr().out == ""
 
 
-def test_pretrained_file(architecture, clip, tmp_path):
+def test_a_pretrained_file_is_loaded(architecture, clip, tmp_path):
     path = tmp_path / "anyone.pt"
     names = {f"module.{name}": value for name, value in clip.model.state_dict().items()}
     torch.save({"state_dict": names, "epoch": 3}, path)
@@ -183,19 +183,19 @@ def test_pretrained_file(architecture, clip, tmp_path):
     assert weights_bytes(loaded.model) == weights_bytes(clip.model)
 
 
-def test_pretrained_file_of_another_architecture_names_the_weight(clip, tmp_path):
+def test_a_pretrained_file_of_another_architecture_is_refused_with_the_weight(clip, tmp_path):
     wider = tiny(tmp_path, embed_dim=24)
 
     with pytest.raises(InputError, match=r"do not fit(.|\n)*text_projection"):
         from_pretrained(wider, str(written(clip, tmp_path)))
 
 
-def test_unknown_tag_is_refused_with_the_known_ones():
+def test_an_unknown_tag_is_refused_with_a_list_of_known_ones():
     with pytest.raises(InputError, match=r"neither a file nor a tag of ViT-B-32\. .*laion400m_e32"):
         from_pretrained(Architecture(open_clip="ViT-B-32"), "laion9000")
 
 
-def test_tag_of_a_definition_is_refused(architecture):
+def test_a_tag_for_a_definition_is_refused(architecture):
     with pytest.raises(InputError, match="openai: no such file"):
         from_pretrained(architecture, "openai")
 
@@ -218,7 +218,7 @@ def named(architecture):
     return Architecture(open_clip="tiny-test", vocabulary=architecture.vocabulary)
 
 
-def test_tag_is_taken_from_the_hub_cache(hub, architecture, clip):
+def test_a_tag_is_loaded_from_the_hub_cache(hub, architecture, clip):
     snapshot = hub / "snapshots" / ("0" * 40)
     snapshot.mkdir(parents=True)
     (hub / "refs").mkdir()
@@ -232,12 +232,12 @@ def test_tag_is_taken_from_the_hub_cache(hub, architecture, clip):
     assert "QuickGELU" in str(loaded.model)
 
 
-def test_tag_that_is_not_cached_says_what_to_do(hub, architecture):
+def test_a_tag_that_is_not_cached_gives_an_error_with_the_next_step(hub, architecture):
     with pytest.raises(InputError, match="tiny-test mine: not in the hub cache"):
         from_pretrained(named(architecture), "mine")
 
 
-def test_encoder_names_one_of_three_sources(architecture, clip, tmp_path):
+def test_an_encoder_names_exactly_one_of_three_sources(architecture, clip, tmp_path):
     path = written(clip, tmp_path)
     folder = directory(architecture, clip, tmp_path)
 
@@ -251,7 +251,7 @@ def test_encoder_names_one_of_three_sources(architecture, clip, tmp_path):
     assert clips[0].preprocessing.mean == PreprocessCfg().mean
 
 
-def test_device_is_deterministic_and_as_wide_as_asked():
+def test_a_device_is_deterministic_and_uses_the_requested_threads():
     device = use_device("cpu", threads=1)
 
     assert device.type == "cpu"
@@ -262,7 +262,7 @@ def test_device_is_deterministic_and_as_wide_as_asked():
 @pytest.mark.parametrize(
     ("device", "threads", "message"), [("cuda", 1, "no CUDA device"), ("cpu", 0, "threads is 0")]
 )
-def test_impossible_device_is_refused(device, threads, message):
+def test_an_impossible_device_is_refused(device, threads, message):
     if device == "cuda" and torch.cuda.is_available():
         pytest.skip("this machine has one")
     with pytest.raises(ConfigError, match=message):

@@ -24,7 +24,7 @@ def batches(shards, samples, workers=0, size=3):
 
 
 @pytest.mark.parametrize("workers", [0, 1, 2, 3])
-def test_batches_are_cut_per_shard_and_in_order(shards, workers):
+def test_batches_are_formed_per_shard_and_in_order(shards, workers):
     source, found = batches(shards, index(shards), workers)
 
     rows = [(batch.shard, batch.rows) for batch in found]
@@ -40,7 +40,7 @@ def test_pixels_do_not_depend_on_workers(shards, workers):
         np.testing.assert_array_equal(one.pixels, two.pixels)
 
 
-def test_batches_are_always_full_and_black_beyond_the_rows(shards):
+def test_batches_are_always_full_with_black_images_after_the_last_row(shards):
     for batch in batches(shards, index(shards))[1]:
         assert batch.pixels.shape == (3, 16, 16, 3)
         assert not batch.pixels[len(batch.rows) :].any()
@@ -64,7 +64,7 @@ def test_no_samples_give_no_batches(shards):
     assert batches(shards, index(shards).slice(0, 0))[1] == []
 
 
-def test_shard_with_fewer_rows_than_indexed_is_refused(shards, tmp_path):
+def test_a_shard_with_fewer_rows_than_indexed_is_refused(shards, tmp_path):
     samples = index(shards)
     text_shards(tmp_path, [5, 1, 4])
 
@@ -72,7 +72,7 @@ def test_shard_with_fewer_rows_than_indexed_is_refused(shards, tmp_path):
         batches(shards, samples)
 
 
-def test_unusable_pictures_are_named(shards):
+def test_unusable_images_are_named(shards):
     samples = index(shards)
     write_shard(shards[1][1], [{"png": b"broken", "txt": b"a cat"}])
 

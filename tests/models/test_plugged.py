@@ -1,4 +1,4 @@
-"""What a plug-in's encoder may give, and what is said where it gives something else."""
+"""A plug-in encoder's valid results, and the errors for invalid ones."""
 
 import sys
 
@@ -34,7 +34,7 @@ def made(tmp_path, monkeypatch):
     return make
 
 
-def test_rows_are_those_of_the_plugin(made):
+def test_rows_equal_those_of_the_plugin(made):
     encoder = made(bins=2)
 
     found = encoder.features(PICTURES)
@@ -56,31 +56,31 @@ def test_rows_are_those_of_the_plugin(made):
         ("1 / 0", "ZeroDivisionError: division by zero"),
     ],
 )
-def test_what_is_no_embedding_names_the_plugin_and_what_was_found(made, given, found):
+def test_an_invalid_embedding_gives_an_error_with_the_plugin_and_the_value(made, given, found):
     with pytest.raises(
         StepError, match=rf"colourtools\.encoder:Colours of colourtools 1.0.*{found}"
     ):
         made(ENCODER.format(given))
 
 
-def test_another_length_than_before_is_refused(made):
+def test_a_change_of_embedding_length_is_refused(made):
     encoder = made(ENCODER.format("np.zeros((len(pictures), 3 + len(pictures)))"))
 
     with pytest.raises(StepError, match=r"expected a float array of shape \(3, 4\), found .*3, 6"):
         encoder.features(PICTURES)
 
 
-def test_a_module_that_cannot_be_imported_is_one_message(made):
+def test_a_module_that_cannot_be_imported_gives_one_message(made):
     with pytest.raises(StepError, match=r"failed while importing it: ModuleNotFoundError.*nowhere"):
         made("import nowhere")
 
 
-def test_an_option_that_the_plugin_does_not_take_is_one_message(made):
+def test_an_option_that_the_plugin_does_not_accept_gives_one_message(made):
     with pytest.raises(StepError, match=r"failed while making it: TypeError.*'shade'"):
         made(shade=3)
 
 
-def test_a_plugin_that_was_changed_after_the_plan_is_refused(made, tmp_path):
+def test_a_plugin_changed_after_the_plan_is_refused(made, tmp_path):
     encoder = made()
     install(tmp_path, version="1.1")
 

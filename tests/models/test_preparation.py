@@ -31,7 +31,7 @@ def prepared(preparation, pictures):
 
 
 @pytest.mark.parametrize("settings", SETTINGS)
-def test_evaluation_equals_open_clip_exactly(settings, pictures):
+def test_evaluation_preparation_equals_open_clip_exactly(settings, pictures):
     stock = image_transform_v2(settings, is_train=False)
 
     tensors = prepared(evaluation_preparation(settings), pictures)
@@ -40,7 +40,7 @@ def test_evaluation_equals_open_clip_exactly(settings, pictures):
 
 
 @pytest.mark.parametrize("settings", SETTINGS[:2])
-def test_training_equals_open_clip_exactly(settings, pictures):
+def test_training_preparation_equals_open_clip_exactly(settings, pictures):
     stock = image_transform_v2(settings, is_train=True, aug_cfg={"scale": (0.5, 1.0)})
     preparation = training_preparation(settings, crop_scale=(0.5, 1.0))
 

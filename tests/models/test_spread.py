@@ -16,24 +16,24 @@ def doubled(numbers):
 
 
 @pytest.mark.parametrize("workers", [0, 1, 2, 3, 9])
-def test_items_come_in_order_from_any_number_of_processes(workers):
+def test_items_keep_their_order_with_any_number_of_processes(workers):
     items = list(spread(doubled, COUNT, workers=workers, each=1))
 
     assert [value for value, _ in items] == [2 * number for number in range(COUNT)]
     assert len({process for _, process in items}) == min(max(workers, 1), 6)
 
 
-def test_no_process_is_started_for_fewer_things_than_are_worth_it():
+def test_no_process_is_started_for_too_few_items():
     (process,) = {process for _, process in spread(doubled, COUNT, workers=4, each=COUNT)}
 
     assert process == os.getpid()
 
 
-def test_nothing_gives_no_items():
+def test_no_input_gives_no_items():
     assert list(spread(doubled, 0, workers=4, each=1)) == []
 
 
-def test_an_error_of_a_process_is_raised_as_it_is():
+def test_an_error_of_a_process_is_raised_unchanged():
     def fail(_):
         yield 1
         raise InputError("shard 3 is broken")
@@ -42,7 +42,7 @@ def test_an_error_of_a_process_is_raised_as_it_is():
         list(spread(fail, COUNT, workers=2, each=1))
 
 
-def test_a_process_that_is_killed_is_an_error_that_says_so():
+def test_a_killed_process_gives_an_error_that_says_so():
     def killed(_):
         yield 1
         os.kill(os.getpid(), signal.SIGKILL)
@@ -51,7 +51,7 @@ def test_a_process_that_is_killed_is_an_error_that_says_so():
         list(spread(killed, COUNT, workers=2, each=1))
 
 
-def test_what_nobody_wants_any_more_is_not_computed():
+def test_items_no_longer_requested_are_not_computed():
     items = spread(doubled, 100 * COUNT, workers=2, each=1)
 
     _, process = next(items)

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def blocks(values, side=10):
-    """A picture of 2 x 2 grey blocks."""
+    """An image of 2 x 2 grey blocks."""
     grey = np.kron(np.array(values, np.uint8).reshape(2, 2), np.ones((side, side), np.uint8))
     return np.repeat(grey[:, :, None], 3, axis=2)
 
@@ -22,14 +22,14 @@ def cosine(first, second):
     return first @ second / np.linalg.norm(first) / np.linalg.norm(second)
 
 
-def test_a_thumbnail_is_the_mean_of_each_block_less_the_mean_of_all():
+def test_a_thumbnail_is_the_mean_of_each_block_less_the_overall_mean():
     (found,) = Thumbnails(side=2, device="cpu").embed([blocks([0, 100, 200, 100])])
 
     expected = np.repeat([-100, 0, 100, 0], 3)
     np.testing.assert_array_equal(found, [*expected, 1])
 
 
-def test_neither_size_nor_brightness_makes_a_picture_another_one():
+def test_size_and_brightness_do_not_change_the_embedding():
     values = np.array([0, 100, 50, 150])
 
     small, large, bright = Thumbnails(side=2, device="cpu").embed(
@@ -40,7 +40,7 @@ def test_neither_size_nor_brightness_makes_a_picture_another_one():
     np.testing.assert_array_equal(small, bright)
 
 
-def test_the_negative_of_a_picture_is_the_least_similar_one():
+def test_the_negative_of_an_image_is_the_least_similar_one():
     values = np.array([0, 100, 200, 100])
 
     picture, negative = Thumbnails(side=2, device="cpu").embed(
@@ -64,14 +64,14 @@ def test_blank_images_are_similar_only_to_each_other():
 
 
 @pytest.mark.parametrize("side", [1, 65, 8.0, "8", True])
-def test_a_side_that_is_no_size_of_a_thumbnail_is_refused(side):
+def test_an_invalid_side_of_a_thumbnail_is_refused(side):
     with pytest.raises(
         ConfigError, match=r"options\.side: .*; give a number of pixels from 2 to 64"
     ):
         Thumbnails(side=side, device="cpu")
 
 
-def test_the_settings_find_it_as_pillow():
+def test_the_settings_name_the_encoder_pillow():
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"][
         "entry-points"
     ]

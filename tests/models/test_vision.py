@@ -61,7 +61,7 @@ def test_a_timm_model_gives_its_features_before_the_head(vit):
     np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
 
 
-def test_a_timm_model_takes_another_size_of_pictures(vit):
+def test_a_timm_model_accepts_another_image_size(vit):
     encoder = Timm(model="test_vit", checkpoint=vit[1], arguments={"img_size": 64}, device="cpu")
 
     assert encoder.embed(PICTURES).shape == (3, 64)
@@ -72,12 +72,12 @@ def test_weights_of_another_timm_model_are_refused(vit):
         Timm(model="test_resnet", checkpoint=vit[1], device="cpu")
 
 
-def test_an_argument_that_timm_does_not_take_is_one_message(vit):
+def test_an_argument_that_timm_does_not_accept_gives_one_message(vit):
     with pytest.raises(ConfigError, match="timm refuses test_vit"):
         Timm(model="test_vit", checkpoint=vit[1], arguments={"sides": 3}, device="cpu")
 
 
-def test_weights_that_are_not_here_are_not_downloaded():
+def test_missing_weights_are_not_downloaded():
     with pytest.raises(InputError, match="neither a folder nor in the hub cache"):
         Timm(model="test_vit.r160_in1k", device="cpu")
 
@@ -93,7 +93,7 @@ def test_a_pooler_without_weights_is_refused(folder):
         Transformers(checkpoint=folder, device="cpu")
 
 
-def test_of_a_clip_the_vision_model_is_taken(tmp_path):
+def test_the_vision_model_of_a_clip_model_is_used(tmp_path):
     from transformers import CLIPConfig, CLIPImageProcessor, CLIPModel
 
     text = {name: TINY[name] for name in list(TINY)[:4]}
@@ -107,7 +107,7 @@ def test_of_a_clip_the_vision_model_is_taken(tmp_path):
     assert found.shape == (3, 16)
 
 
-def test_the_project_registers_both():
+def test_the_project_registers_both_encoders():
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
     registered = project["entry-points"]["clipaudit.encoders"]
 

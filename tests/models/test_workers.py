@@ -26,7 +26,7 @@ def fail(worker, workers):
 
 
 @pytest.mark.parametrize("workers", [0, 1, 3])
-def test_items_come_in_turn_at_every_iteration(workers):
+def test_items_keep_their_order_at_every_iteration(workers):
     items = Workers(count, workers=workers)
 
     for _ in range(2):
@@ -34,12 +34,12 @@ def test_items_come_in_turn_at_every_iteration(workers):
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-def test_error_of_a_worker_is_raised_as_it_is(workers):
+def test_an_error_of_a_worker_is_raised_unchanged(workers):
     with pytest.raises(InputError, match=r"^shard 3 is broken$"):
         list(Workers(fail, workers=workers))
 
 
-def test_random_state_of_the_process_stays():
+def test_the_random_state_of_the_process_is_unchanged():
     before = torch.get_rng_state()
 
     list(Workers(count, workers=1))

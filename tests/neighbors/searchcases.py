@@ -1,4 +1,4 @@
-"""Inputs that are hard on a nearest-neighbour search, and the plain answer to them."""
+"""Hard inputs for a nearest-neighbour search, with brute-force results."""
 
 from itertools import pairwise
 

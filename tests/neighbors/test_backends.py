@@ -29,14 +29,12 @@ def queries():
         ({"backend": "numpy", "device": "cuda"}, "not on 'cuda'"),
     ],
 )
-def test_wrong_settings_are_refused(queries, settings, message):
+def test_invalid_settings_are_refused(queries, settings, message):
     with pytest.raises(ConfigError, match=message):
         search(queries, **({"k": 1} | settings))
 
 
-def test_without_the_library_torch_takes_its_place_and_that_is_said_once(
-    queries, monkeypatch, tmp_path, caplog
-):
+def test_without_the_library_torch_is_used_and_logged_once(queries, monkeypatch, tmp_path, caplog):
     monkeypatch.setattr(library, "LIBRARY", tmp_path / "neighbors.so")
 
     found = [search(queries, k=1, backend="native") for _ in range(2)]
@@ -57,7 +55,7 @@ def test_without_the_library_torch_takes_its_place_and_that_is_said_once(
         (("avx2",), 10, "cuda", "torch"),
     ],
 )
-def test_the_backend_that_answers_sooner_is_taken(monkeypatch, kernels, rows, device, backend):
+def test_the_faster_backend_is_used(monkeypatch, kernels, rows, device, backend):
     monkeypatch.setattr(library, "kernels", lambda: kernels)
 
     assert quicker_backend(rows, 100, 64, device=device) == backend
@@ -73,7 +71,7 @@ def asked_anew():
 
 @pytest.mark.parametrize("installed", [True, False])
 @pytest.mark.usefixtures("asked_anew")
-def test_without_a_gpu_or_triton_torch_takes_its_place_and_that_is_said_once(
+def test_without_a_gpu_or_triton_torch_is_used_and_logged_once(
     queries, monkeypatch, caplog, installed
 ):
     if installed:
@@ -91,7 +89,7 @@ def test_without_a_gpu_or_triton_torch_takes_its_place_and_that_is_said_once(
 
 
 @pytest.mark.gpu
-def test_on_other_devices_torch_takes_the_place_of_native(queries):
+def test_other_devices_use_torch_instead_of_native(queries):
     assert isinstance(search(queries, k=1, backend="native", device="cuda"), Screened)
 
 

@@ -8,7 +8,7 @@ from clipaudit.neighbors.merging import select
 
 
 @pytest.mark.parametrize("cells", [1, 40, 1 << 25])
-def test_how_many_candidates_are_sorted_at_once_never_shows(cells, monkeypatch):
+def test_the_number_of_candidates_sorted_at_once_does_not_matter(cells, monkeypatch):
     """One query has most of them, some have none."""
     monkeypatch.setattr(columns, "_CELLS", cells)
     rng = np.random.default_rng(0)

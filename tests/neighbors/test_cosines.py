@@ -32,14 +32,14 @@ def test_a_similarity_is_three_rounded_operations_on_exact_sums(pair):
 
 
 @given(arrays.arrays(np.float16, (3, 40), elements=st.floats(-0.5, 0.5, width=16)))
-def test_a_vector_has_similarity_1_to_itself_and_no_other_has_more(vectors):
+def test_a_vector_has_similarity_1_to_itself_and_no_pair_has_more(vectors):
     similarity = cosines(vectors, vectors)
 
     assert (np.diag(similarity) == (squared_norms(vectors) > 0)).all()
     assert np.abs(similarity).max() <= 1 + 2**-51
 
 
-def test_a_vector_of_another_length_has_the_same_similarities():
+def test_scaling_a_vector_does_not_change_its_similarities():
     vectors = np.random.default_rng(0).uniform(-0.1, 0.1, (20, 64)).astype(np.float16)
 
     np.testing.assert_array_equal(cosines(vectors * 4, vectors), cosines(vectors, vectors))

@@ -59,7 +59,7 @@ def unit_rows(rng, n, d=64):
 
 @EXAMPLES
 @given(case=searches(), tiling=st.sampled_from([SMALL, Tiling(), Tiling(64, 128, 128)]))
-def test_equals_a_loop_over_all_pairs(case, tiling):
+def test_the_search_equals_a_loop_over_all_pairs(case, tiling):
     queries, k, addresses, train = build(case)
 
     found = run(fused(queries, k, columns=50, tiling=tiling), addresses, train)
@@ -69,7 +69,7 @@ def test_equals_a_loop_over_all_pairs(case, tiling):
 
 @EXAMPLES
 @given(case=searches(), rows=SIZES, columns=SIZES, cuts=st.lists(st.integers(0, 300), max_size=2))
-def test_blocks_never_show(case, rows, columns, cuts):
+def test_block_sizes_do_not_matter(case, rows, columns, cuts):
     queries, k, addresses, train = build(case)
     cuts = [min(cut, len(train)) for cut in cuts]
 
@@ -78,7 +78,7 @@ def test_blocks_never_show(case, rows, columns, cuts):
     assert_equals_reference(found, queries, k, addresses, train)
 
 
-def test_blocks_of_one_row_and_one_query_never_show():
+def test_blocks_of_one_row_and_one_query_give_the_same_result():
     rng = np.random.default_rng(0)
     queries = Queries(unit_rows(rng, 9, 7), (0, 4, 9), np.arange(9), np.full(9, 0.9))
     addresses, train = np.arange(12), unit_rows(rng, 12, 7)
@@ -114,7 +114,7 @@ def test_large_blocks_are_exact_without_the_plain_product(k, large, monkeypatch)
 
 
 @pytest.mark.parametrize("programs", [1, 2, 50])
-def test_the_order_of_the_tiles_never_shows(programs, large, monkeypatch):
+def test_the_order_of_the_tiles_does_not_matter(programs, large, monkeypatch):
     monkeypatch.setattr(launch, "_INTERPRETED_PROGRAMS", programs)
     queries, addresses, train = large
 
@@ -133,7 +133,7 @@ def test_negative_similarities_and_gaps_are_exact(sign, large):
     assert_equals_reference(found, away, 5, addresses[:700], -train[:700])
 
 
-def test_gaps_that_every_row_crosses_are_exact(large):
+def test_gaps_crossed_by_every_row_are_exact(large):
     queries, addresses, train = large
     low = Queries(queries.vectors, queries.starts, queries.addresses, queries.gaps - 0.5)
 
@@ -142,7 +142,7 @@ def test_gaps_that_every_row_crosses_are_exact(large):
     assert_equals_reference(found, low, 1, addresses[:700], train[:700])
 
 
-def test_gaps_that_are_hardly_crossed_are_exact(large):
+def test_gaps_that_are_barely_crossed_are_exact(large):
     """By less than float32 sums resolve, and by rows that no other decision asks for."""
     queries, addresses, train = large[0], large[1][:500], large[2][:500]
     similarity = plain_cosines(train, queries.vectors)
@@ -180,7 +180,7 @@ def test_copies_of_one_vector_overflow_and_are_computed_exactly(large):
     assert search._at_once == 750
 
 
-def test_after_an_overflow_fewer_rows_are_tried_and_then_more_again(monkeypatch):
+def test_an_overflow_reduces_the_block_size_and_it_then_grows_again(monkeypatch):
     queries, addresses, train = made(3000, 60)
     tried = []
     screen = Fused._screen
@@ -197,7 +197,7 @@ def test_after_an_overflow_fewer_rows_are_tried_and_then_more_again(monkeypatch)
     assert tried[:4] == [3000, 1500, 750, 1500]
 
 
-def test_refused_blocks_leave_no_trace(large):
+def test_refused_blocks_do_not_affect_the_result(large):
     queries, addresses, train = large
     search = fused(queries, 1)
 
@@ -234,7 +234,7 @@ def test_the_kernel_keeps_each_pair_once_with_its_score(operands):
 
 
 @pytest.mark.parametrize("gap", [None, 0.05])
-def test_the_kernel_keeps_what_reaches_a_floor_or_is_best(operands, gap):
+def test_the_kernel_keeps_pairs_that_reach_a_floor_or_are_best(operands, gap):
     gaps = None if gap is None else torch.linspace(-gap, gap, 40, device=DEVICE)
 
     found = found_by(operands, 0.2, gaps=gaps, margin=0.01)
@@ -251,11 +251,11 @@ def test_the_kernel_keeps_what_reaches_a_floor_or_is_best(operands, gap):
     assert kept.sum() < 3 * needed.sum()
 
 
-def test_the_kernel_tells_when_there_are_too_few_places(operands):
+def test_the_kernel_reports_too_little_output_space(operands):
     assert found_by(operands, -torch.inf, places=66 * 40 - 1) is None
 
 
-def test_the_kernel_writes_nothing_beyond_the_places(operands):
+def test_the_kernel_writes_nothing_beyond_its_output_space(operands):
     buffer = torch.full((3, 100), -7, dtype=torch.int32, device=DEVICE)
     floors = torch.full((40,), -torch.inf, device=DEVICE)
 
@@ -285,7 +285,7 @@ def sloppy(monkeypatch):
 
 @pytest.mark.skipif(not INTERPRETED, reason="a GPU cannot be made sloppy")
 @pytest.mark.usefixtures("sloppy")
-def test_arithmetic_below_the_bound_is_noticed(large):
+def test_arithmetic_less_precise_than_the_bound_is_detected(large):
     queries, addresses, train = large
 
     with pytest.raises(StepError, match=r"wrong by .* but the bound is .* numpy backend"):
@@ -294,10 +294,10 @@ def test_arithmetic_below_the_bound_is_noticed(large):
 
 @pytest.mark.skipif(not INTERPRETED, reason="a GPU cannot be made sloppy")
 @pytest.mark.usefixtures("sloppy")
-def test_where_the_first_small_search_fails_torch_takes_its_place(large, caplog):
+def test_torch_is_used_if_the_first_small_search_fails(large, caplog):
     assert isinstance(search(large[0], k=1, backend="triton", device=DEVICE), Screened)
     assert "does not run on cpu (screening: a low-precision similarity was wrong" in caplog.text
 
 
-def test_the_registry_takes_it_where_it_runs(large):
+def test_the_registry_uses_the_fused_search_if_it_runs(large):
     assert isinstance(search(large[0], k=1, backend="triton", device=DEVICE), Fused)

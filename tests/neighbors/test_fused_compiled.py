@@ -41,7 +41,7 @@ def compiled(capability):
     ("capability", "product", "shared"),  # KB that an A100 and an H100 give their programs
     [(80, "mma.sync.aligned.m16n8k16", 163), (90, "wgmma.mma_async.sync.aligned.m64n128k16", 227)],
 )
-def test_sums_are_of_float32_and_two_programs_fit_side_by_side(
+def test_sums_use_float32_and_two_programs_fit_at_the_same_time(
     capability, product, shared, monkeypatch, tmp_path
 ):
     """One program compares while the other multiplies."""

@@ -26,12 +26,12 @@ def unit_queries(**changes):
         ({"vectors": UNIT * 5}, r"test sample \(shard 0, row 0\): its embedding has norm 5"),
     ],
 )
-def test_wrong_queries_are_refused(changes, message):
+def test_invalid_queries_are_refused(changes, message):
     with pytest.raises(InputError, match=message):
         unit_queries(**changes)
 
 
-def test_addresses_may_start_again_in_the_next_set():
+def test_addresses_may_restart_in_the_next_set():
     queries = unit_queries(starts=(0, 2, 3), addresses=np.array([4, 7, 4]))
 
     assert list(queries.sets()) == [(0, 2), (2, 3)]
@@ -62,7 +62,7 @@ def test_other_dimensions_are_refused(backend):
 
 
 @BACKENDS
-def test_no_train_samples_give_no_neighbours(backend):
+def test_no_training_samples_give_no_neighbours(backend):
     found = search(unit_queries(), k=2, backend=backend)
 
     best = found.rows(np.arange(0), UNIT[:0])

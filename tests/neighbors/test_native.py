@@ -41,7 +41,7 @@ def test_every_kernel_equals_a_loop_over_all_pairs(kernel, case):
 
 @settings(deadline=None, max_examples=20)
 @given(case=searches(), threads=st.integers(1, 3), cuts=st.lists(st.integers(0, 300), max_size=2))
-def test_neither_threads_nor_blocks_show(case, threads, cuts):
+def test_threads_and_blocks_do_not_matter(case, threads, cuts):
     queries, k, addresses, train = build(case)
     cuts = [min(cut, len(train)) for cut in cuts]
 
@@ -63,7 +63,7 @@ def large():
 @KERNELS
 @pytest.mark.parametrize("k", [1, 10, 100])
 @pytest.mark.parametrize("threads", [1, 2])
-def test_many_panels_are_exact(kernel, k, threads, large):
+def test_results_over_many_panels_are_exact(kernel, k, threads, large):
     queries, addresses, train = large
 
     native = Native(queries, k, threads=threads, kernel=kernel)
@@ -72,7 +72,7 @@ def test_many_panels_are_exact(kernel, k, threads, large):
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_floors_that_a_sample_sets_too_high_are_taken_back(threads):
+def test_floors_set_too_high_by_a_sample_are_lowered_again(threads):
     """Every other row is of the sample, and has nearly all rows that are close to a query."""
     rng = np.random.default_rng(0)
     queries, train = unit_rows(rng, 70), unit_rows(rng, 13_000)
@@ -95,7 +95,7 @@ def test_negative_similarities_and_gaps_are_exact(kernel, sign, large):
     assert_equals_reference(native, away, 10, addresses, -train)
 
 
-def test_gaps_that_every_row_crosses_are_exact(large):
+def test_gaps_crossed_by_every_row_are_exact(large):
     queries, addresses, train = large
     low = Queries(queries.vectors, queries.starts, queries.addresses, queries.gaps - 0.5)
 
@@ -117,7 +117,7 @@ def test_near_ties_are_decided_exactly(kernel, k):
     assert_equals_reference(native, queries, k, np.arange(2900), members[100:])
 
 
-def test_copies_of_one_vector_overflow_no_list(large):
+def test_copies_of_one_vector_do_not_overflow_a_list(large):
     """More offers of equal value than may wait, for rows as for queries."""
     vectors = np.repeat(large[2][:1], 2000, axis=0)
     queries = Queries(vectors[:700], (0, 700), np.arange(700), np.full(700, 0.5))
@@ -137,7 +137,7 @@ def test_rows_of_later_blocks_displace_earlier_ones(large):
     assert_same_bytes(found, run(search(queries, k=10, backend="numpy"), addresses, train))
 
 
-def test_refused_blocks_leave_no_trace(large):
+def test_refused_blocks_do_not_affect_the_result(large):
     queries, addresses, train = large
     native = Native(queries, 1)
 
@@ -147,7 +147,7 @@ def test_refused_blocks_leave_no_trace(large):
     assert (native.top().address == -1).all()
 
 
-def test_rows_that_are_no_contiguous_array_are_read_right(large):
+def test_rows_that_are_not_contiguous_are_read_correctly(large):
     queries, addresses, train = large
     turned, every_other = np.asfortranarray(train), slice(None, None, 2)
 

@@ -22,7 +22,7 @@ def test_all_sources_are_part_of_the_digests():
         ("false", "false -std=c.* failed"),
     ],
 )
-def test_without_a_compiler_an_older_library_stays(compiler, message, monkeypatch, tmp_path):
+def test_without_a_compiler_an_older_library_is_kept(compiler, message, monkeypatch, tmp_path):
     monkeypatch.setenv("CXX", compiler)
     older = tmp_path / "neighbors.so"
     older.write_text("older")
@@ -33,14 +33,14 @@ def test_without_a_compiler_an_older_library_stays(compiler, message, monkeypatc
     assert [path.read_text() for path in tmp_path.iterdir()] == ["older"]
 
 
-def test_other_processors_are_told(monkeypatch, tmp_path):
+def test_an_unsupported_processor_is_named(monkeypatch, tmp_path):
     monkeypatch.setattr("platform.machine", lambda: "aarch64")
 
     with pytest.raises(NotBuilt, match="not for linux on aarch64"):
         build(tmp_path / "neighbors.so")
 
 
-def test_what_is_no_library_is_not_opened(tmp_path, caplog):
+def test_a_file_that_is_not_a_library_is_not_opened(tmp_path, caplog):
     (tmp_path / "neighbors.so").write_text("not a library")
 
     assert library.find_library(tmp_path / "neighbors.so") is None
@@ -48,7 +48,7 @@ def test_what_is_no_library_is_not_opened(tmp_path, caplog):
 
 
 @pytest.mark.skipif(not library.kernels(), reason="the native search is not compiled here")
-def test_a_library_of_other_sources_is_not_used(tmp_path, monkeypatch, caplog):
+def test_a_library_built_from_other_sources_is_not_used(tmp_path, monkeypatch, caplog):
     shutil.copy(LIBRARY, tmp_path)
     monkeypatch.setattr(library, "sources_digest", lambda: "other")
 
@@ -66,11 +66,11 @@ def kernels_under(**limit):
 
 @pytest.mark.skipif("avx2" not in library.kernels(), reason="the native search does not run here")
 @pytest.mark.parametrize(("most", "kernels"), [("AVX", "()"), ("AVX2", "('avx2',)")])
-def test_the_variable_that_limits_onednn_limits_the_kernels(most, kernels):
+def test_the_onednn_variable_also_limits_the_kernels(most, kernels):
     assert kernels_under(ONEDNN_MAX_CPU_ISA=most) == kernels
 
 
-def test_the_limit_default_forbids_no_kernel():
+def test_the_limit_default_allows_every_kernel():
     assert kernels_under(ONEDNN_MAX_CPU_ISA="DEFAULT") == kernels_under()
 
 

@@ -23,7 +23,7 @@ def assert_equals_all_pairs(vectors, **options):
 
 @settings(deadline=None, max_examples=60)
 @given(n=st.integers(1, 200), d=st.integers(1, 70), seed=st.integers(0, 999))
-def test_ties_go_to_the_first(n, d, seed):
+def test_ties_go_to_the_first_vector(n, d, seed):
     choices = np.array([-0.25, 0.0, 0.25], dtype=np.float16)
 
     assert_equals_all_pairs(np.random.default_rng(seed).choice(choices, size=(n, d)))
@@ -32,14 +32,14 @@ def test_ties_go_to_the_first(n, d, seed):
 @pytest.mark.parametrize("kernel", kernels())
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("n", [31, 32, 33, 800, 2500])
-def test_every_kernel_leaves_out_later_vectors(kernel, threads, n):
+def test_every_kernel_ignores_later_vectors(kernel, threads, n):
     vectors = np.random.default_rng(0).standard_normal((n, 64))
     unit = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float16)
 
     assert_equals_all_pairs(unit, threads=threads, kernel=kernel)
 
 
-def test_no_vectors_give_no_answers():
+def test_no_vectors_give_no_results():
     similarity, earlier = nearest_earlier(np.empty((0, 64), dtype=np.float16))
 
     assert (len(similarity), len(earlier)) == (0, 0)

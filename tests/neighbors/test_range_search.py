@@ -42,7 +42,7 @@ def assert_same(found, expected):
     st.integers(0, 70),
     st.floats(-0.5, 0.9),
 )
-def test_pairs_are_those_of_brute_force(seed, n, m, floor):
+def test_pairs_equal_those_of_brute_force(seed, n, m, floor):
     rng = np.random.default_rng(seed)
     left, right = unit_vectors(rng, n), unit_vectors(rng, m)
 
@@ -51,7 +51,7 @@ def test_pairs_are_those_of_brute_force(seed, n, m, floor):
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32), st.data())
-def test_a_similarity_that_equals_the_floor_is_not_above_it(seed, data):
+def test_a_similarity_equal_to_the_floor_is_not_above_it(seed, data):
     rng = np.random.default_rng(seed)
     left, right = unit_vectors(rng, 40), unit_vectors(rng, 30)
     exact = plain_cosines(left, right)
@@ -62,7 +62,7 @@ def test_a_similarity_that_equals_the_floor_is_not_above_it(seed, data):
 
 @pytest.mark.parametrize("share", [0.0, 1.0])
 @pytest.mark.parametrize("tile", [7, 1024])
-def test_neither_cut_nor_what_is_scored_one_by_one_shows(monkeypatch, share, tile):
+def test_tiles_and_pairs_scored_one_by_one_do_not_change_the_result(monkeypatch, share, tile):
     rng = np.random.default_rng(1)
     left, right = unit_vectors(rng, 90), unit_vectors(rng, 60)
 
@@ -78,7 +78,7 @@ def test_a_zero_is_not_above_minus_zero():
     assert_same(pairs_above(-0.0, left, right), ([0], [1], [1.0]))
 
 
-def test_tiles_that_nobody_is_to_meet_are_left_out(monkeypatch):
+def test_tiles_without_pairs_to_compare_are_skipped(monkeypatch):
     vectors = unit_vectors(np.random.default_rng(3), 40)
     monkeypatch.setattr(range_search, "TILE_ROWS", 10)
 
@@ -93,7 +93,7 @@ def test_tiles_that_nobody_is_to_meet_are_left_out(monkeypatch):
 
 
 @pytest.mark.gpu
-def test_a_gpu_finds_the_same():
+def test_a_gpu_finds_the_same_pairs():
     rng = np.random.default_rng(2)
     left, right = unit_vectors(rng, 3000), unit_vectors(rng, 2000)
 

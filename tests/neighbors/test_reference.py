@@ -6,7 +6,7 @@ from clipaudit.neighbors.reference import Reference
 
 @settings(deadline=None, max_examples=40)
 @given(searches())
-def test_equals_a_loop_over_all_pairs(case):
+def test_the_search_equals_a_loop_over_all_pairs(case):
     queries, k, addresses, train = build(case)
     reference = Reference(queries, k, block_rows=64, block_queries=64)
 

@@ -40,7 +40,7 @@ def unit_rows(rng, n, d=64):
 @pytest.mark.parametrize("precision", PRECISIONS)
 @settings(deadline=None, max_examples=40)
 @given(case=searches())
-def test_equals_a_loop_over_all_pairs(device, precision, case):
+def test_the_search_equals_a_loop_over_all_pairs(device, precision, case):
     queries, k, addresses, train = build(case)
     search = screened(queries, k, device, precision=precision)
 
@@ -52,7 +52,7 @@ def test_equals_a_loop_over_all_pairs(device, precision, case):
 @pytest.mark.parametrize("device", DEVICES)
 @settings(deadline=None, max_examples=20)
 @given(case=searches(), rows=SIZES, columns=SIZES, cuts=st.lists(st.integers(0, 300), max_size=2))
-def test_blocks_never_show(device, case, rows, columns, cuts):
+def test_block_sizes_do_not_matter(device, case, rows, columns, cuts):
     queries, k, addresses, train = build(case)
     cuts = [min(cut, len(train)) for cut in cuts]
 
@@ -62,7 +62,7 @@ def test_blocks_never_show(device, case, rows, columns, cuts):
     assert_same_bytes(found, run(reference, addresses, train))
 
 
-def test_blocks_of_one_row_and_one_query_never_show():
+def test_blocks_of_one_row_and_one_query_give_the_same_result():
     rng = np.random.default_rng(0)
     queries = Queries(unit_rows(rng, 9, 7), (0, 4, 9), np.arange(9), np.full(9, 0.9))
     addresses, train = np.arange(12), unit_rows(rng, 12, 7)
@@ -74,7 +74,7 @@ def test_blocks_of_one_row_and_one_query_never_show():
 
 @settings(deadline=None, max_examples=10)
 @given(case=searches())
-def test_two_threads_give_the_bytes_of_one(case):
+def test_two_threads_give_the_same_bytes_as_one(case):
     queries, k, addresses, train = build(case)
 
     one, two = (run(screened(queries, k, threads=t), addresses, train) for t in (1, 2))
@@ -117,7 +117,7 @@ def test_near_ties_are_decided_exactly(device, precision, k, block_rows, cluster
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("sign", [-1, 1])
-def test_negative_similarities_are_ordered_too(device, precision, sign, large):
+def test_negative_similarities_are_also_ordered(device, precision, sign, large):
     queries, addresses, train = large
     away = Queries(queries.vectors, queries.starts, queries.addresses, sign * queries.gaps)
 
@@ -127,7 +127,7 @@ def test_negative_similarities_are_ordered_too(device, precision, sign, large):
 
 
 @pytest.mark.parametrize("odd", ["row", "query", "gap"])
-def test_a_single_negative_threshold_is_ordered_too(odd, large):
+def test_a_single_negative_threshold_is_also_ordered(odd, large):
     queries, addresses, train = large
     signs = {
         name: np.ones(length) for name, length in [("row", 5000), ("query", 700), ("gap", 700)]
@@ -164,7 +164,7 @@ def test_copies_of_one_vector_fall_back_to_the_plain_product(large):
     assert top.tolist() == [[0, 1, 2]] * 700
 
 
-def test_low_gaps_are_crossed_by_every_row(large):
+def test_gaps_crossed_by_every_row_are_exact(large):
     queries, addresses, train = large
     low = Queries(queries.vectors, queries.starts, queries.addresses, queries.gaps - 0.5)
 
@@ -173,7 +173,7 @@ def test_low_gaps_are_crossed_by_every_row(large):
     assert_same_bytes(found, run(search(low, k=1, backend="numpy"), addresses, train))
 
 
-def test_refused_blocks_leave_no_trace(large):
+def test_refused_blocks_do_not_affect_the_result(large):
     queries, addresses, train = large
     search = screened(queries, 1)
 
@@ -183,7 +183,7 @@ def test_refused_blocks_leave_no_trace(large):
     assert (search.top().address == -1).all()
 
 
-def test_arithmetic_below_the_bound_is_noticed(large, monkeypatch):
+def test_arithmetic_less_precise_than_the_bound_is_detected(large, monkeypatch):
     """As a device or a setting of torch with sloppier products would be."""
     queries, addresses, train = large
     fill = Tile.fill
@@ -197,7 +197,7 @@ def test_arithmetic_below_the_bound_is_noticed(large, monkeypatch):
         screened(queries, 1, precision="float16").rows(addresses, train)
 
 
-def test_torch_settings_are_left_as_they_were(large):
+def test_torch_settings_are_restored(large):
     queries, addresses, train = large
     before = torch.get_num_threads(), torch.backends.cuda.matmul.allow_fp16_accumulation
 
@@ -207,6 +207,6 @@ def test_torch_settings_are_left_as_they_were(large):
     assert after == before
 
 
-def test_crowded_is_an_exception_of_ours_alone():
+def test_crowded_is_an_internal_exception():
     """It never leaves the engine, so it is no ClipauditError."""
     assert Crowded.__bases__ == (Exception,)

@@ -17,7 +17,7 @@ each_precision = pytest.mark.parametrize("precision", PRECISIONS.values(), ids=P
 
 
 @each_precision
-def test_codes_are_ordered_like_the_numbers(precision):
+def test_codes_have_the_order_of_the_numbers(precision):
     numbers = torch.tensor([-2.0, -0.5, -1e-7, 0.0, 1e-7, 0.5, 2.0], dtype=precision.floating)
     codes = numbers.view(precision.integer).clone()
 
@@ -28,7 +28,7 @@ def test_codes_are_ordered_like_the_numbers(precision):
 
 
 @each_precision
-def test_floor_codes_never_lie_above(precision):
+def test_floor_codes_never_exceed_the_number(precision):
     numbers = torch.linspace(-1.5, 1.5, 1001, dtype=torch.float64)
     numbers = torch.cat([numbers, torch.tensor([-torch.inf, 1e-9, -1e-9], dtype=torch.float64)])
 
@@ -53,6 +53,6 @@ def test_products_stay_within_the_bound(precision, scale):
     assert worst <= error_bound(*low, precision)
 
 
-def test_some_precision_serves_every_device():
+def test_every_device_has_a_precision():
     assert fastest("cpu") in PRECISIONS.values()
     assert fastest("cuda") == PRECISIONS["float16"]

@@ -28,7 +28,7 @@ MANY = " ".join(f"w{number}" for number in range(10_000))
         (MANY, ["w7", "W9999", "w10000"], 2 / 10_000, 1 / 10_000),
     ],
 )
-def test_the_rate_is_what_a_reader_counts(caption, spotted, words, plain):
+def test_the_rate_equals_a_manual_count(caption, spotted, words, plain):
     assert cotr([caption], [spotted], tokenization="words") == pytest.approx([words])
     assert cotr([caption], [spotted], tokenization="plain") == pytest.approx([plain])
 

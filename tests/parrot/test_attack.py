@@ -50,7 +50,7 @@ def test_each_sample_has_its_three_variants_in_order(clip, task):
     assert table["row"].to_pylist() == [row for n in (5, 4) for row in range(n) for _ in range(3)]
 
 
-def test_plain_pictures_are_predicted_as_they_are_without_the_attack(clip, task):
+def test_predictions_of_plain_images_equal_those_without_the_attack(clip, task):
     plain = attacked(clip, task).filter(pa.compute.field("variant") == "plain")
 
     (predictions,) = dict(evaluate(clip, [task], running())).values()
@@ -59,7 +59,7 @@ def test_plain_pictures_are_predicted_as_they_are_without_the_attack(clip, task)
     assert plain["text"].null_count == 9
 
 
-def test_the_printed_class_is_another_than_the_right_one(clip, task):
+def test_the_printed_class_differs_from_the_right_class(clip, task):
     rows = attacked(clip, task).to_pylist()
 
     assert all(row["printed"] != row["label"] for row in rows)
@@ -68,18 +68,18 @@ def test_the_printed_class_is_another_than_the_right_one(clip, task):
     )
 
 
-def test_what_is_printed_changes_what_the_model_sees(clip, task):
+def test_printed_text_changes_the_model_input(clip, task):
     seen = attacked(clip, task)["right_similarity"].to_numpy().reshape(9, 3)
 
     assert (seen[:, 0] != seen[:, 1]).all()
     assert (seen[:, 1] != seen[:, 2]).any()
 
 
-def test_workers_do_not_matter(clip, task):
+def test_the_number_of_workers_does_not_matter(clip, task):
     assert attacked(clip, task, workers=2).equals(attacked(clip, task))
 
 
-def test_a_batch_has_the_pixels_of_each_variant_then_black_pictures(clip, task):
+def test_a_batch_has_the_pixels_of_each_variant_and_then_black_images(clip, task):
     preparation = evaluation_preparation(clip.preprocessing)
     prints = pa.Table.from_pylist(
         [
@@ -94,7 +94,7 @@ def test_a_batch_has_the_pixels_of_each_variant_then_black_pictures(clip, task):
     printing = Printing(prints, dejavu_sans())
     source = AttackedPictures(task.shards, task.samples, preparation, printing, batch_size=4)
 
-    last = list(source.batches(0, 1))[1]  # the fifth picture of the first shard
+    last = list(source.batches(0, 1))[1]  # the fifth image of the first shard
 
     pixels = last.pixels.numpy().reshape(3, 4, *last.pixels.shape[1:])
     assert last.rows == [4]
@@ -109,7 +109,7 @@ def test_a_font_without_the_letters_of_a_class_is_refused(clip, task):
         attacked(clip, chinese)
 
 
-def test_stated_names_and_numbers_are_those_of_classes_and_nothing_is_drawn(clip, task):
+def test_stated_names_and_numbers_select_classes_without_random_draws(clip, task):
     right = task.samples["label"].to_pylist()
     others = [(label + 1) % 3 for label in right]
     values = [CLASSES[other] if row % 2 else other for row, other in enumerate(others)]

@@ -19,7 +19,7 @@ from clipaudit.parrot.spans import SPANS, Span, Word, spans_table
 # more workers than cores, which is torch's concern, are what some tests are about
 pytestmark = pytest.mark.filterwarnings("ignore:This DataLoader will create")
 
-RADIUS, DILATION, SEED = 28, 12, 3  # 5 and 2 pixels in pictures of 40 x 43
+RADIUS, DILATION, SEED = 28, 12, 3  # 5 and 2 pixels in images of 40 x 43
 
 
 def box(left, top, right, bottom):
@@ -58,7 +58,7 @@ def scored(clip, shards, samples, spans=None, workers=0, size=4, matches=None):
         tokenization="words",
         radius=RADIUS,
         dilation=DILATION,
-        shorter_side=256,  # more than any picture here has
+        shorter_side=256,  # more than any image here has
         seed=SEED,
         batch_size=size,
         workers=workers,
@@ -69,7 +69,7 @@ def scored(clip, shards, samples, spans=None, workers=0, size=4, matches=None):
 
 
 def plain_score(clip, pixels, caption):
-    """One picture and one caption at a time."""
+    """One image and one caption at a time."""
     preparation = evaluation_preparation(clip.preprocessing)
     batch = torch.tensor(preparation.pixels(Image.fromarray(pixels))[None])
     with torch.inference_mode():
@@ -97,7 +97,7 @@ def all_and_co(spans):
 
 
 def plain_scores(clip, path, samples, spans, shard):
-    """The SCORES of one shard, picture by picture."""
+    """The SCORES of one shard, image by image."""
     pictures, captions = stored(path), samples["caption"].to_pylist()
     erased = [all_and_co(of_one) for of_one in spans["spans"].to_pylist()]
     numbers = np.arange(len(captions), dtype=np.int32)
@@ -121,7 +121,7 @@ def plain_scores(clip, path, samples, spans, shard):
 
 
 @pytest.mark.parametrize("size", [1, 4, 64])
-def test_scores_are_those_of_one_picture_at_a_time(clip, shards, size):
+def test_scores_equal_those_of_one_image_at_a_time(clip, shards, size):
     samples = index(shards)
     spans = spotted(samples)
 
@@ -147,7 +147,7 @@ def test_erasing_changes_scores(clip, shards, kind):
     assert pc.mean(changes).as_py() > 2e-5  # far above what the tests here take for equal
 
 
-def test_what_there_is_not_is_null(clip, shards):
+def test_scores_without_text_or_donor_are_null(clip, shards):
     samples = index(shards)
 
     table, _ = scored(clip, shards, samples)
@@ -165,7 +165,7 @@ def test_what_there_is_not_is_null(clip, shards):
     assert table["co_donor_row"].is_null() == table["random_co"].is_null()
 
 
-def test_donor_is_another_row_with_such_text(clip, shards):
+def test_the_donor_is_another_row_with_the_same_kind_of_text(clip, shards):
     table, _ = scored(clip, shards, index(shards))
 
     for row, donor, co_donor in zip(
@@ -175,7 +175,7 @@ def test_donor_is_another_row_with_such_text(clip, shards):
         assert co_donor is None or (co_donor != row and co_donor % 4 in (0, 3))
 
 
-def test_workers_do_not_matter(clip, tmp_path):
+def test_the_number_of_workers_does_not_matter(clip, tmp_path):
     shards = text_shards(tmp_path, [35, 3])  # more than a worker sends at once
     samples = index(shards)
 
@@ -193,7 +193,7 @@ def test_parts_of_one_or_three_shards_give_the_same_rows(clip, shards):
     assert together.combine_chunks() == pa.concat_tables(apart).combine_chunks()
 
 
-def test_donor_is_stretched_to_the_picture(clip, tmp_path):
+def test_the_donor_is_stretched_to_the_size_of_the_image(clip, tmp_path):
     rng = np.random.default_rng(0)
     shards = [(0, write_shard(tmp_path / "0.tar", [captioned(rng, 40), captioned(rng, 80)]))]
     samples = index(shards)
@@ -212,7 +212,7 @@ def captioned(rng, side, caption=b"a cat"):
     return {"png": picture(rng, side), "txt": caption}
 
 
-def test_rows_without_caption_are_dropped_but_lend_their_text(clip, shards):
+def test_rows_without_a_caption_are_dropped_but_serve_as_donors(clip, shards):
     samples = index(shards)
     spans = spotted(samples)
     whole, _ = scored(clip, shards, samples, spans)
@@ -230,7 +230,7 @@ def test_rows_without_caption_are_dropped_but_lend_their_text(clip, shards):
     assert lost == [(0, 0, "no caption"), (1, 0, "no caption")]
 
 
-def test_rows_that_were_not_spotted_are_left_out(clip, shards):
+def test_rows_not_read_for_text_are_omitted(clip, shards):
     samples = index(shards)
     spans = without(spotted(samples), (0, 2), (1, 0))
 
@@ -254,7 +254,7 @@ def test_rows_are_scored_or_dropped_in_order(clip, shards):
     assert lost == [(3, "corrupt image"), (4, "no image"), (5, "corrupt image")]
 
 
-def test_scores_that_are_not_finite_are_dropped(clip, shards):
+def test_non_finite_scores_are_dropped(clip, shards):
     samples = index(shards)
     with torch.no_grad():
         clip.model.visual.conv1.weight.fill_(torch.nan)
@@ -265,7 +265,7 @@ def test_scores_that_are_not_finite_are_dropped(clip, shards):
     assert drops["reason"].to_pylist() == ["embedding not finite"] * len(samples)
 
 
-def test_no_pictures_give_no_scores(clip, shards):
+def test_no_images_give_no_scores(clip, shards):
     samples = index(shards)
 
     table, drops = scored(clip, shards, samples, SPANS.empty_table(), matches=None)
@@ -273,7 +273,7 @@ def test_no_pictures_give_no_scores(clip, shards):
     assert len(table) == len(drops) == 0
 
 
-def test_end_is_logged(clip, shards, caplog):
+def test_the_final_row_count_is_logged(clip, shards, caplog):
     caplog.set_level("INFO", "clipaudit")
 
     scored(clip, shards, index(shards))

@@ -23,7 +23,7 @@ def test_letters_are_counted_by_script():
     ]
 
 
-def test_the_first_captions_of_each_shard_count_however_shards_are_cut_into_tables():
+def test_the_first_captions_of_each_shard_count_for_any_split_into_tables():
     rows = [(0, "a"), (0, None), (0, "b"), (0, "语"), (3, "c"), (3, "語"), (3, "d")]
 
     together = caption_scripts([captioned(*rows)], captions=2)

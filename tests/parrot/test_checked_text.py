@@ -15,7 +15,7 @@ PARTS = [
 
 @pytest.fixture
 def checked(tmp_path):
-    """A function: what a CSV of some lines says of the pictures of PARTS."""
+    """A function: what a CSV of some lines says of the images of PARTS."""
 
     def read(*lines):
         path = tmp_path / "seen.csv"
@@ -25,12 +25,12 @@ def checked(tmp_path):
     return read
 
 
-def test_answers_find_their_pictures_by_uid_or_by_key(checked):
+def test_answers_are_matched_to_images_by_uid_or_key(checked):
     by_uid = checked("uid,has_text,note", f"{'3' * 32},no,", f"{'2' * 32},Yes,a sign")
     by_key = checked("key,has_text", "c,1", "b,0")
 
     assert by_uid.schema == CHECKED_TEXT
-    # of two equal pictures the first
+    # of two equal images the first
     assert by_uid.to_pylist() == [
         {"shard": 0, "row": 3, "has_text": True},
         {"shard": 4, "row": 0, "has_text": False},
@@ -38,7 +38,7 @@ def test_answers_find_their_pictures_by_uid_or_by_key(checked):
     assert [row["has_text"] for row in by_key.to_pylist()] == [False, True]
 
 
-def test_json_and_parquet_say_the_same_as_csv(checked, tmp_path):
+def test_json_and_parquet_give_the_same_result_as_csv(checked, tmp_path):
     rows = [{"key": "b", "has_text": True}, {"key": "c", "has_text": False}]
     (tmp_path / "seen.json").write_text(json.dumps(rows))
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "seen.parquet")
@@ -47,7 +47,7 @@ def test_json_and_parquet_say_the_same_as_csv(checked, tmp_path):
         assert checked_text(PARTS, tmp_path / name) == checked("key,has_text", "b,yes", "c,no")
 
 
-def test_what_was_not_answered_is_not_checked(checked):
+def test_images_without_an_answer_are_not_checked(checked):
     assert len(checked("uid,has_text", f"{'1' * 32},")) == 0
     assert len(checked("uid,has_text")) == 0
 
@@ -63,13 +63,13 @@ def test_what_was_not_answered_is_not_checked(checked):
         (["key,text", "a,yes"], "row 1 has key, text, but uid or key, and has_text"),
     ],
 )
-def test_a_row_that_does_not_fit_is_one_message(checked, lines, message):
+def test_a_row_that_does_not_match_gives_one_message(checked, lines, message):
     with pytest.raises(InputError, match=rf"seen\.csv: .*{message}"):
         checked(*lines)
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe", b"{", b'{"key": "b"}', b"[1]"])
-def test_what_is_no_list_of_objects_is_one_message(tmp_path, content):
+def test_json_that_is_not_a_list_of_objects_gives_one_message(tmp_path, content):
     path = tmp_path / "seen.json"
     path.write_bytes(content)
 
@@ -77,7 +77,7 @@ def test_what_is_no_list_of_objects_is_one_message(tmp_path, content):
         checked_text(PARTS, path)
 
 
-def test_a_damaged_parquet_is_one_message(tmp_path):
+def test_a_damaged_parquet_gives_one_message(tmp_path):
     (tmp_path / "seen.parquet").write_bytes(b"PAR1")
 
     with pytest.raises(InputError, match="cannot be read as Parquet"):

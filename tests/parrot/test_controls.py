@@ -9,12 +9,12 @@ from clipaudit.errors import InputError
 from clipaudit.parrot.controls import Lengths, WithoutText
 from clipaudit.parrot.spans import Span, spans_table
 
-WRITTEN = (20, 20, 60, 20, 60, 32, 20, 32)  # where the text of a picture is
+WRITTEN = (20, 20, 60, 20, 60, 32, 20, 32)  # where the text of an image is
 PLAIN = Lengths(radius=5.0, dilation=1.0, shorter_side=256)
 
 
 def poster(format="PNG", size=(96, 80)):
-    """A grey picture with a black word."""
+    """A grey image with a black word."""
     picture = Image.new("RGB", size, (120, 120, 120))
     ImageDraw.Draw(picture).rectangle((20, 20, 60, 32), fill=(0, 0, 0))
     out = io.BytesIO()
@@ -30,7 +30,7 @@ def without_text():
 
 
 @pytest.mark.parametrize("format", ["PNG", "JPEG", "WEBP"])
-def test_a_control_shows_no_text_where_the_mask_is_and_the_same_elsewhere(without_text, format):
+def test_a_control_has_no_text_inside_the_mask_and_is_unchanged_outside(without_text, format):
     before = np.asarray(open_picture(poster(format)).rgb).astype(int)
 
     picture = open_picture(without_text(poster(format)))
@@ -46,7 +46,7 @@ def test_an_image_without_text_keeps_its_bytes(without_text):
     assert without_text(poster("JPEG"), row=1) == poster("JPEG")
 
 
-def test_larger_pictures_with_text_are_reduced_as_for_scores(without_text):
+def test_larger_images_with_text_are_reduced_as_for_scores(without_text):
     small = Lengths(radius=5.0, dilation=1.0, shorter_side=40)
 
     picture = open_picture(without_text(poster(), lengths=small))
@@ -55,7 +55,7 @@ def test_larger_pictures_with_text_are_reduced_as_for_scores(without_text):
     assert np.asarray(picture.rgb).min() > 100
 
 
-def test_a_sample_that_was_not_read_for_text_is_named(without_text):
+def test_a_sample_not_read_for_text_is_named(without_text):
     with pytest.raises(InputError, match=r"shard 2, row 8: .*was not read for text.*spans"):
         without_text(poster(), row=8)
 

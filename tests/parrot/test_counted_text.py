@@ -19,7 +19,7 @@ spans = st.builds(
 
 
 @given(st.lists(st.lists(spans, max_size=4), max_size=5), st.data())
-def test_those_pieces_stay_that_have_all_that_is_asked(pictures, data):
+def test_text_pieces_that_meet_all_criteria_are_kept(pictures, data):
     least = data.draw(st.sampled_from([0, 0.5, 0.8])), data.draw(st.integers(0, 3))
     scripts, height = (
         data.draw(st.sampled_from([(), ("Latin",), ("Han",)])),
@@ -44,7 +44,7 @@ def test_those_pieces_stay_that_have_all_that_is_asked(pictures, data):
     ]
 
 
-def test_a_score_counts_as_it_is_stored():
+def test_a_score_counts_with_its_stored_precision():
     readings = spans_table([(0, 0, [Span("word", 0.8, HIGH)])])
 
     assert len(next(spans_of(counted_text(readings, Counted(0.8, 1, 0))))) == 1
@@ -59,11 +59,11 @@ def test_a_score_counts_as_it_is_stored():
         ("été", ("Latin",), True),
     ],
 )
-def test_letters_are_those_of_the_scripts(text, scripts, stays):
+def test_only_letters_of_the_given_scripts_count(text, scripts, stays):
     readings = spans_table([(0, 0, [Span(text, 1.0, HIGH)])])
 
     assert bool(next(spans_of(counted_text(readings, Counted(0, 2, 0, scripts))))) == stays
 
 
-def test_no_pictures_give_no_rows():
+def test_no_images_give_no_rows():
     assert counted_text(spans_table([]), ALL).equals(spans_table([]))

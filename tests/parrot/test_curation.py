@@ -135,7 +135,7 @@ def meets(curation, fact):
 
 
 def top_score(curation, fact):
-    """The score that a filter looks at; a picture without text has nothing to mask."""
+    """The score that a filter looks at; an image without text has nothing to mask."""
     if curation.kind == "top-stated":
         return fact["aesthetics"]
     masked = curation.kind == "top-masked" and fact["spans"] > 0
@@ -186,7 +186,7 @@ def fact(**known):
 @pytest.mark.parametrize("curation", KINDS, ids=lambda curation: curation.name)
 @settings(max_examples=20)
 @given(corpora, st.data())
-def test_equals_the_definition_however_the_parts_are_cut(curation, corpus, data):
+def test_curation_equals_its_definition_for_any_split_into_parts(curation, corpus, data):
     parts = split(corpus, data.draw(st.integers(1, 16)))
     outside, held_out = set(), []
     for each in HELD_OUT:
@@ -211,7 +211,7 @@ def test_equals_the_definition_however_the_parts_are_cut(curation, corpus, data)
         ("top-stated", {(0, 2), (0, 3)}),
     ],
 )
-def test_a_filter_takes_the_samples_of_the_highest_score(kind, taken):
+def test_a_filter_selects_the_samples_with_the_highest_score(kind, taken):
     part = part_of(
         {
             (0, 0): fact(raw=0.5, all=0.125),  # it scores by its text
@@ -225,7 +225,7 @@ def test_a_filter_takes_the_samples_of_the_highest_score(kind, taken):
     assert kept(curated(Curation("x", kind, size=2), [part])) == taken
 
 
-def test_a_filter_takes_equal_scores_in_the_random_order_and_no_more_than_its_size():
+def test_a_filter_selects_equal_scores_in_the_random_order_up_to_its_size():
     part = part_of({(0, row): fact(raw=0.5) for row in range(50)})
 
     found = [kept(curated(Curation("x", "top-score", size=10, seed=s), [part])) for s in (0, 1)]
@@ -253,7 +253,7 @@ def test_each_row_of_the_base_is_kept_or_has_a_reason(corpus, rows, curation):
 
 @settings(max_examples=30)
 @given(corpora, st.integers(0, 15), st.sampled_from(KINDS))
-def test_new_samples_displace_only_by_lower_places(corpus, old, curation):
+def test_new_samples_displace_others_only_by_lower_places(corpus, old, curation):
     before = dict(sorted(corpus.items())[:old])
     curation = sized(curation, len(eligible(curation, before)) // 2)
 
@@ -265,7 +265,7 @@ def test_new_samples_displace_only_by_lower_places(corpus, old, curation):
 
 
 @pytest.mark.parametrize("spare", [0, 3, 1000])
-def test_cutting_back_changes_nothing(monkeypatch, spare):
+def test_pruning_candidates_early_does_not_change_the_result(monkeypatch, spare):
     corpus = {(0, row): fact() for row in range(100)}
     curation = Curation("random", "random", size=20)
     monkeypatch.setattr(module, "SPARE_PLACES", spare)
@@ -275,7 +275,7 @@ def test_cutting_back_changes_nothing(monkeypatch, spare):
     assert found == set(eligible(curation, corpus)[:20])
 
 
-def test_without_a_size_all_are_taken(monkeypatch):
+def test_without_a_size_all_samples_are_selected(monkeypatch):
     monkeypatch.setattr(module, "SPARE_PLACES", 4)
     corpus = {(0, row): fact(spans=row % 2) for row in range(40)}
     parts = split(corpus, 3)
@@ -287,7 +287,7 @@ def test_without_a_size_all_are_taken(monkeypatch):
     assert kept(curated(KINDS[1], parts)) == {(0, row) for row in range(0, 40, 2)}
 
 
-def test_smaller_sets_lie_in_larger_ones():
+def test_smaller_sets_are_part_of_larger_ones():
     parts = split({(0, row): fact() for row in range(50)}, 8)
 
     small, large = (kept(curated(sized(KINDS[0], size), parts)) for size in (10, 30))
@@ -342,7 +342,7 @@ def test_a_removed_sample_has_a_reason(curation, known, reason):
         ({}, None),
     ],
 )
-def test_what_the_debiased_set_refuses(known, reason):
+def test_the_debiased_set_removes_samples_with_a_reason(known, reason):
     corpus = {(0, 0): fact(spans=0), (0, 4): fact(spans=0, **known)}
 
     manifest = curated(KINDS[10], [part_of(corpus)])
@@ -350,7 +350,7 @@ def test_what_the_debiased_set_refuses(known, reason):
     assert manifest["reason"].to_pylist() == [None, reason]
 
 
-def test_what_is_not_asked_for_want_of_a_column_is_said():
+def test_criteria_without_a_column_are_reported_as_not_checked():
     whole = part_of({(0, 0): fact(spans=0, aesthetics=1.0, duplicate=True)})
     part = CuratedPart(whole.base, whole.matches, whole.scores)
 
@@ -361,7 +361,7 @@ def test_what_is_not_asked_for_want_of_a_column_is_said():
     assert cut["available"].to_pylist() == [1]
 
 
-def test_duplicates_are_looked_for_among_the_samples_that_pass():
+def test_duplicates_are_searched_only_among_eligible_samples():
     corpus = {(0, row): fact(spans=row % 2, duplicate=row > 3) for row in range(8)}
     part = part_of(corpus)
     part = CuratedPart(part.base, part.matches, part.scores, part.aesthetics)
@@ -381,7 +381,7 @@ def test_parts_with_and_without_aesthetics_are_refused():
         cut_of(KINDS[10], [whole, bare])
 
 
-def test_fewer_eligible_samples_than_asked_for_are_refused():
+def test_fewer_eligible_samples_than_requested_are_refused():
     parts = split({(0, row): fact(words_rate=row / 4) for row in range(5)}, 2)
 
     message = r"cotr>=0.3 \(text, CoTR \(words\) >= 0.3\): 3 eligible samples, and 4 are asked for"
@@ -391,7 +391,7 @@ def test_fewer_eligible_samples_than_asked_for_are_refused():
         cut_of(KINDS[1], parts)
 
 
-def test_a_held_out_set_that_would_be_too_small_takes_none(caplog):
+def test_a_held_out_set_that_would_be_too_small_is_empty(caplog):
     parts = split({(0, row): fact(spans=row % 2) for row in range(5)}, 2)
     candidates = Candidates(sized(KINDS[1], 4))
     for part in parts:
@@ -425,6 +425,6 @@ def test_a_held_out_set_by_scores_needs_them_in_every_part():
         ({"kind": "rsc", "above": 0, "textless": True}, r"textless pictures of kind rsc"),
     ],
 )
-def test_bounds_that_a_kind_does_not_have_are_refused(asked, message):
+def test_bounds_that_do_not_apply_to_a_kind_are_refused(asked, message):
     with pytest.raises(ConfigError, match=f"curation x: {message}"):
         Curation("x", **asked)

@@ -9,7 +9,7 @@ def addressed(rows, **columns):
     return pa.table({"shard": shard, "row": row, **columns})
 
 
-def test_numbers_are_stated_and_all_else_is_null():
+def test_only_numbers_are_read_and_other_values_are_null():
     texts = ['{"a": 5.5}', '{"a": 3}', '{"a": "6"}', '{"a": true}', '{"a": NaN}', "{}", None]
     samples = addressed(range(7), metadata=pa.array(texts, pa.string()))
 
@@ -19,7 +19,7 @@ def test_numbers_are_stated_and_all_else_is_null():
 
 
 @pytest.mark.parametrize(("threshold", "left"), [(0.5, [1, 3]), (0.6, [3]), (0.9, [])])
-def test_a_sample_leaves_below_its_removal_similarity(threshold, left):
+def test_a_sample_is_removed_below_its_removal_similarity(threshold, left):
     similarity = pa.array([None, 0.6, 0.5, 0.7], pa.float64())
 
     removed = above_threshold([addressed(range(4), similarity=similarity)], threshold)
@@ -27,7 +27,7 @@ def test_a_sample_leaves_below_its_removal_similarity(threshold, left):
     assert removed["row"].to_pylist() == left
 
 
-def test_parts_come_with_the_tables_that_there_are():
+def test_parts_have_the_tables_that_exist():
     inputs = {"base": [addressed([0]), addressed([1])], "matches": [addressed([0]), addressed([1])]}
 
     parts = list(
@@ -38,7 +38,7 @@ def test_parts_come_with_the_tables_that_there_are():
     assert {(part.scores, part.aesthetics, part.duplicates) for part in parts} == {(None,) * 3}
 
 
-def test_aesthetics_are_read_of_the_part_they_belong_to():
+def test_aesthetics_are_read_for_their_own_part():
     texts = [pa.array(['{"a": 1}']), pa.array(['{"a": 2}'])]
     samples = [addressed([row], metadata=text) for row, text in enumerate(texts)]
     inputs = {"base": samples, "matches": samples, "samples": samples}
@@ -50,7 +50,7 @@ def test_aesthetics_are_read_of_the_part_they_belong_to():
     assert [part.aesthetics["aesthetics"].to_pylist() for part in parts] == [[1.0], [2.0]]
 
 
-def test_given_scores_are_asked_for_by_the_shards_of_each_part():
+def test_given_scores_are_requested_by_the_shards_of_each_part():
     bases = [addressed([0, 1]), addressed([])]
     inputs = {"base": bases, "matches": bases}
     asked = []

@@ -29,7 +29,7 @@ def weights(file):
     ]
 
 
-def test_no_weight_is_denormal_and_the_others_stay_as_they_were(line_finders):
+def test_denormal_weights_are_replaced_and_others_are_unchanged(line_finders):
     before, after = (np.concatenate(weights(file)) for file in line_finders)
 
     denormal = (before != 0) & (np.abs(before) < 2.0**-126)
@@ -39,7 +39,7 @@ def test_no_weight_is_denormal_and_the_others_stay_as_they_were(line_finders):
     np.testing.assert_array_equal(after[~denormal], before[~denormal])
 
 
-def test_the_line_finder_finds_the_same_to_the_bit(line_finders):
+def test_the_line_finder_gives_the_same_bits(line_finders):
     shown = np.random.default_rng(0).uniform(-1, 1, (1, 3, 96, 64)).astype(np.float32)
 
     before, after = (started(file).run(None, {"x": shown})[0] for file in line_finders)
@@ -47,7 +47,7 @@ def test_the_line_finder_finds_the_same_to_the_bit(line_finders):
     np.testing.assert_array_equal(after, before)
 
 
-def test_what_the_file_holds_besides_weights_is_kept():
+def test_other_content_of_the_file_is_kept():
     file = model("Rec")
 
     before, after = started(file), started(without_denormals(file))
@@ -57,5 +57,5 @@ def test_what_the_file_holds_besides_weights_is_kept():
     assert len(characters) > 10_000
 
 
-def test_a_model_without_denormals_gives_the_same_bytes_again(line_finders):
+def test_a_model_without_denormals_keeps_its_bytes(line_finders):
     assert without_denormals(line_finders[1]) == line_finders[1]

@@ -28,21 +28,21 @@ def erasable(samples, spans, tokenization="words"):
     return erasable_pictures(samples, spans, match(samples, spans), tokenization, seed=0)
 
 
-def test_two_pictures_with_text_lend_it_to_each_other(samples):
+def test_two_images_with_text_are_donors_for_each_other(samples):
     pictures = erasable(samples, two_of_four(samples))
 
     assert pictures["donor_row"].to_pylist() == [None, 3, None, 1]
     assert pictures["co_donor_row"].to_pylist() == [None, 3, None, 1]
 
 
-def test_kinds_are_those_that_there_is_something_to_erase_of(samples):
+def test_an_image_has_only_the_kinds_with_text_to_erase(samples):
     kinds = kinds_of(erasable(samples, without(two_of_four(samples), (0, 1))))
 
     assert kinds == [["raw"], ["raw"], ["raw", "all", "co"]]
 
 
 @pytest.mark.parametrize("tokenization", ["words", "plain"])
-def test_pictures_are_erased_where_their_text_is(samples, tokenization):
+def test_images_are_erased_at_their_text(samples, tokenization):
     pictures = erasable(samples, two_of_four(samples), tokenization)
     stored = np.random.default_rng(0).integers(0, 256, (40, 43, 3), np.uint8)
     erasing = Erasing(pictures, tokenization, radius=28, dilation=0)
@@ -55,7 +55,7 @@ def test_pictures_are_erased_where_their_text_is(samples, tokenization):
         np.testing.assert_array_equal(pixels, expected)
 
 
-def test_all_kinds_are_filled_as_asked(samples):
+def test_all_kinds_use_the_requested_fill(samples):
     pictures = erasable(samples, two_of_four(samples))
     stored = np.random.default_rng(0).integers(0, 256, (40, 43, 3), np.uint8)
 
@@ -68,7 +68,7 @@ def test_all_kinds_are_filled_as_asked(samples):
     assert (own[~mask] == stored[~mask]).all()
 
 
-def test_tables_of_other_pictures_are_refused(samples):
+def test_tables_of_other_images_are_refused(samples):
     spans = two_of_four(samples)
 
     with pytest.raises(AssertionError, match="matches are of these spans"):
@@ -77,7 +77,7 @@ def test_tables_of_other_pictures_are_refused(samples):
         erasable_pictures(samples[:2], spans, match(samples, spans), "words", seed=0)
 
 
-def test_no_pictures_make_an_empty_table(samples):
+def test_no_images_give_an_empty_table(samples):
     pictures = erasable(samples, two_of_four(samples)[:0])
 
     assert len(pictures) == 0
@@ -88,5 +88,5 @@ def test_no_pictures_make_an_empty_table(samples):
     ("size", "expected"),
     [((300, 150), (200, 100)), ((150, 301), (100, 201)), ((99, 500), (99, 500))],
 )
-def test_pictures_are_reduced_to_their_shorter_side_and_never_enlarged(size, expected):
+def test_images_are_reduced_by_their_shorter_side_and_never_enlarged(size, expected):
     assert Reduced(100)(Image.new("RGB", size)).size == expected

@@ -18,7 +18,7 @@ from clipaudit.parrot.filters import names_any, phrases_of, read_phrases
         ("", False),
     ],
 )
-def test_a_caption_names_a_phrase_by_whole_words_side_by_side(caption, names):
+def test_a_caption_matches_a_phrase_by_adjacent_whole_words(caption, names):
     assert names_any(caption, phrases_of(["red fox", "cat", "", "red fox den"])) is names
 
 
@@ -34,7 +34,7 @@ def test_phrases_are_the_lines_of_a_file(tmp_path):
     ("content", "message"),
     [(b"\n--\n", "no line has a word"), (b"\xff", "cannot be read"), (None, "cannot be read")],
 )
-def test_a_file_without_words_is_refused_by_its_path(tmp_path, content, message):
+def test_a_file_without_words_is_refused_with_its_path(tmp_path, content, message):
     path = tmp_path / "words.txt"
     if content is not None:
         path.write_bytes(content)

@@ -24,7 +24,7 @@ def sorted_scores(folder, parts, *files):
     return [tuple(row.values()) for table in found for row in table.to_pylist()]
 
 
-def test_scores_find_their_samples_in_any_file_and_order(tmp_path):
+def test_scores_are_matched_to_samples_in_any_file_and_order(tmp_path):
     parts = [samples("a", "b"), samples("c", "d", shard=1)]
     files = [{"id": ["c", "z"], "dfn": [3, 9]}, {"id": ["b", "a"], "dfn": [0.5, None]}]
 
@@ -41,7 +41,7 @@ def test_a_value_that_is_not_finite_is_not_a_score(tmp_path):
     assert [score for *_, score in found] == [None, None, 1.0]
 
 
-def test_rows_that_repeat_are_one_and_others_are_refused(tmp_path):
+def test_identical_rows_count_once_and_differing_ones_are_refused(tmp_path):
     same = {"id": ["a", "a"], "dfn": [1.0, 1.0]}
 
     assert sorted_scores(tmp_path, [samples("a")], same) == [(0, 0, 1.0)]

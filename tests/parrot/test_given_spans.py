@@ -59,7 +59,7 @@ def texts(table):
 
 
 @pytest.mark.parametrize("kind", ["parquet", "jsonl", "json"])
-def test_a_row_a_picture_gives_its_spans(samples, given, kind):
+def test_one_row_per_image_gives_its_spans(samples, given, kind):
     word = {"text": "big", "polygon": [0, 0, 4, 0, 4, 2]}
     sale = {"text": "big sale", "polygon": [0, 0, 4, 0, 4, 2], "score": 0.5, "words": [word]}
     path = given(f"spans.{kind}", {"key": "c", "spans": [sale]}, {"key": "a", "spans": []})
@@ -76,7 +76,7 @@ def test_a_row_a_picture_gives_its_spans(samples, given, kind):
 
 
 @pytest.mark.parametrize("kind", ["parquet", "jsonl", "json"])
-def test_a_row_a_span_is_collected_by_picture(samples, given, kind):
+def test_rows_of_single_spans_are_collected_per_image(samples, given, kind):
     rows = [
         {"key": "b", "text": "big", "bbox": BOX},
         {"key": "a", "text": None, "bbox": None},
@@ -91,7 +91,7 @@ def test_a_row_a_span_is_collected_by_picture(samples, given, kind):
     ("join_on", "values"),
     [("key", ["b", "c"]), ("uid", [1, 2]), ("url", ["https://y", "https://z"])],
 )
-def test_spans_are_joined_in_any_order_by_what_a_sample_has(samples, given, join_on, values):
+def test_spans_are_joined_in_any_order_by_key_uid_or_url(samples, given, join_on, values):
     one = given("one.parquet", {"of": values[1], **SALE})
     other = given("other.jsonl", {"of": values[0], "spans": [SALE, SALE | {"text": "now"}]})
 
@@ -101,7 +101,7 @@ def test_spans_are_joined_in_any_order_by_what_a_sample_has(samples, given, join
     assert table["row"].to_pylist() == [2, 1]
 
 
-def test_spans_of_all_files_count_and_equal_ones_once(samples, given):
+def test_spans_of_all_files_count_and_equal_ones_only_once(samples, given):
     row = {"key": "a", "spans": [SALE, SALE | {"text": "now"}]}
     files = given("one.jsonl", row), given("other.jsonl", row, {"key": "a", "spans": [SALE]})
 
@@ -126,7 +126,7 @@ def test_spans_of_all_files_count_and_equal_ones_once(samples, given):
     ],
 )
 @pytest.mark.parametrize("kind", ["parquet", "jsonl"])
-def test_what_is_no_span_names_its_file_and_its_row(samples, given, kind, rows, message):
+def test_an_invalid_span_gives_an_error_with_its_file_and_row(samples, given, kind, rows, message):
     with pytest.raises(InputError, match=rf"spans\.{kind}.*{message}"):
         spans(samples, given(f"spans.{kind}", *rows))
 
@@ -142,7 +142,7 @@ def test_what_is_no_span_names_its_file_and_its_row(samples, given, kind, rows, 
         (b'{"key": "a", "spans": [{"text": "\xff", "bbox": [0, 0, 1, 1]}]}', r"'a': text is "),
     ],
 )
-def test_a_line_that_is_no_row_names_its_place(samples, tmp_path, content, message):
+def test_an_invalid_line_gives_an_error_with_its_position(samples, tmp_path, content, message):
     (tmp_path / "spans.jsonl").write_bytes(content)
 
     with pytest.raises(InputError, match=rf"spans\.jsonl.*{message}"):
@@ -165,7 +165,7 @@ def test_a_text_of_bytes_is_refused(samples, given):
         spans(samples, path)
 
 
-def test_rows_in_many_batches_are_the_same(samples, given, monkeypatch):
+def test_rows_in_many_batches_give_the_same_result(samples, given, monkeypatch):
     rows = [{"key": "abc"[at % 3], "text": str(at), "bbox": BOX} for at in range(9)]
     files = given("spans.parquet", *rows), given("spans.jsonl", *reversed(rows))
     plain = spans(samples, *files)
@@ -182,14 +182,14 @@ def taken(samples, table, *, absent="unread", may_lack=0.0):
     return found, drops.table().to_pylist()
 
 
-def test_a_picture_without_a_row_is_refused_with_what_to_do(samples, given):
+def test_an_image_without_a_row_is_refused_with_the_next_step(samples, given):
     table = spans(samples, given("spans.jsonl", {"key": "b", "spans": [SALE]}))
 
     with pytest.raises(InputError, match=r"2 of 3 .*shard 0, row 0, key 'a'.*`absent: no text`"):
         taken(samples, table, may_lack=0.5)
 
 
-def test_a_picture_without_a_row_is_dropped_as_unread_where_that_is_allowed(samples, given):
+def test_an_image_without_a_row_is_dropped_as_unread_if_allowed(samples, given):
     table = spans(samples, given("spans.jsonl", {"key": "b", "spans": [SALE]}))
 
     found, drops = taken(samples, table, may_lack=0.7)
@@ -201,7 +201,7 @@ def test_a_picture_without_a_row_is_dropped_as_unread_where_that_is_allowed(samp
     ]
 
 
-def test_a_picture_without_a_row_shows_no_text_where_that_is_said(samples, given):
+def test_an_image_without_a_row_has_no_text_if_the_settings_say_so(samples, given):
     table = spans(samples, given("spans.jsonl", {"key": "b", "spans": [SALE]}))
 
     found, drops = taken(samples, table, absent="no text")
@@ -247,7 +247,7 @@ SORT = textwrap.dedent(
 )
 
 
-def test_more_files_of_spans_take_no_more_memory(tmp_path):
+def test_more_files_of_spans_need_no_more_memory(tmp_path):
     few, many = (peak_memory_mb(SORT, files, tmp_path) for files in (8, 32))
 
     assert many - few < 20  # of 32 MB more that are read

@@ -30,7 +30,7 @@ def test_frequencies_of_equal_grams_add_up(grams):
     assert grams(b"\xef\xbb\xbfb\t2\na\t3\nb\t2\n") == [("b", 4), ("a", 3)]
 
 
-def test_of_equally_frequent_grams_the_first_in_the_file_are_kept(grams):
+def test_equally_frequent_grams_are_kept_in_file_order(grams):
     assert grams(b"z\ny\nx\n", most=2) == [("y", 1), ("z", 1)]
 
 
@@ -48,6 +48,6 @@ def test_of_equally_frequent_grams_the_first_in_the_file_are_kept(grams):
         (b"\xff\n", r"words\.txt: cannot be read: .*UTF-8 text file, one gram per line"),
     ],
 )
-def test_a_file_of_another_form_is_refused_with_its_line(grams, content, message):
+def test_a_file_in_another_format_is_refused_with_its_line(grams, content, message):
     with pytest.raises(InputError, match=message):
         grams(content)

@@ -16,7 +16,7 @@ ODD_WORDS = "null nan None NA NULL inf 1e5 1.0 007 ' \\N".split()
 
 
 def part(*pictures):
-    """The samples, matches and spans of pictures given by caption and texts."""
+    """The samples, matches and spans of images given by caption and texts."""
     columns = {
         "shard": pa.array([0] * len(pictures), pa.int32()),
         "row": pa.array(range(len(pictures)), pa.int32()),
@@ -69,7 +69,7 @@ def test_co_embedded_grams_stay_within_a_span_and_a_run_of_co_embedded_words():
     assert pairs(three) == [("love keep calm", 1)]
 
 
-def test_words_are_co_embedded_by_their_own_picture():
+def test_words_are_co_embedded_only_through_their_own_image():
     tables = part(("keep", ["calm keep"]), ("calm", ["keep keep"]), (None, ["keep"]))
 
     counted = count_grams(*tables, source="co-embedded", n=1, tokenization="words")
@@ -104,7 +104,7 @@ def test_the_order_of_rows_does_not_matter():
         assert count_grams(*shuffled, **options).equals(count_grams(*tables, **options))
 
 
-def test_matches_of_other_pictures_are_refused():
+def test_matches_of_other_images_are_refused():
     samples, matches, spans = part(("a", ["a"]), ("b", ["b"]))
 
     with pytest.raises(StoreError, match=r"matches of 1 images and spans of 2"):
@@ -113,7 +113,7 @@ def test_matches_of_other_pictures_are_refused():
         )
 
 
-def test_grams_of_no_words_are_refused():
+def test_grams_of_zero_words_are_refused():
     with pytest.raises(ConfigError, match="grams of 0 words"):
         count_grams(*part(), source="captions", n=0, tokenization="words")
 
@@ -125,7 +125,7 @@ def test_no_text_gives_no_grams():
 
 
 @pytest.mark.parametrize("source", ["captions", "co-embedded"])
-def test_odd_words_stay_as_they_are(source):
+def test_unusual_words_are_unchanged(source):
     text = " ".join(ODD_WORDS)
     counted = count_grams(*part((text, [text])), source=source, n=1, tokenization="plain")
 
@@ -154,13 +154,13 @@ def test_merging_keeps_the_most_frequent_of_all_parts_in_any_order(parts, most, 
     assert pairs(merged) == sorted(total.items(), key=lambda item: (-item[1], item[0]))[:most]
 
 
-def test_a_gram_that_is_rare_in_each_part_may_be_frequent_in_all():
+def test_a_gram_that_is_rare_in_each_part_can_be_frequent_overall():
     parts = [grams({"rare": 2, f"own{number}": 3}) for number in range(3)]
 
     assert pairs(merge_grams(parts, most=1)) == [("rare", 6)]
 
 
-def test_tables_may_come_in_chunks_with_metadata_and_further_columns():
+def test_tables_may_have_chunks_metadata_and_further_columns():
     table = grams({"a": 2, "b": 1})
     chunks = pa.concat_tables([table.slice(1), table.slice(0, 1)])
     labelled = chunks.replace_schema_metadata({"part": "1"}).append_column("n", pa.array([1, 1]))
@@ -168,7 +168,7 @@ def test_tables_may_come_in_chunks_with_metadata_and_further_columns():
     assert merge_grams([labelled], most=9).equals(table)
 
 
-def test_more_grams_than_memory_give_the_same_merge(monkeypatch):
+def test_more_grams_than_fit_in_memory_give_the_same_merge(monkeypatch):
     parts = [grams({f"gram {row} of some length": 1 for row in range(50_000)})] * 2
     parts += [grams({f"another {row} of some length": 1 for row in range(250_000)})]
     whole = merge_grams(parts, most=1000)
@@ -182,15 +182,15 @@ def test_frequencies_beyond_32_bits_add_up():
     assert pairs(merge_grams([grams({"the": 2**40})] * 2, most=1)) == [("the", 2**41)]
 
 
-def test_a_part_that_holds_no_grams_is_reported():
+def test_a_part_without_grams_is_reported():
     with pytest.raises(StoreError, match=r"grams could not be merged(.|\n)*clipaudit verify"):
         merge_grams([grams({"a": 1}), pa.table({"word": ["a"]})], most=1)
 
 
-def test_merging_nothing_gives_nothing():
+def test_merging_no_parts_gives_no_grams():
     assert merge_grams([], most=1).equals(GRAMS.empty_table())
 
 
-def test_keeping_no_gram_is_refused():
+def test_keeping_zero_grams_is_refused():
     with pytest.raises(ConfigError, match="the 0 most frequent grams"):
         merge_grams([], most=0)

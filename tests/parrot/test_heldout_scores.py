@@ -60,9 +60,7 @@ def scored(tmp_path, corpus, clip, change=None):
     return pa.concat_tables([HELDOUT_SCORES.empty_table(), *scores]), drops.table()
 
 
-def test_held_out_samples_score_by_their_own_addresses_what_they_score_in_the_corpus(
-    tmp_path, corpus, clip
-):
+def test_held_out_samples_have_their_corpus_scores_at_their_own_addresses(tmp_path, corpus, clip):
     scores, drops = scored(tmp_path, corpus, clip)
 
     asked = {**ASKED, **ERASING.model_dump()}

@@ -27,14 +27,14 @@ def captioned(captions):
 
 
 def spotted(pictures):
-    """SPANS of pictures, each given by its texts, row after row of shard 3."""
+    """SPANS of images, each given by its texts, row after row of shard 3."""
     return spans_table(
         (3, row, [Span(text, 0.5, BOX) for text in texts]) for row, texts in enumerate(pictures)
     )
 
 
 def matched(caption, *texts, **settings):
-    """The row of MATCHES of one picture."""
+    """The row of MATCHES of one image."""
     return match(captioned([caption]), spotted([texts]), **settings).to_pylist()[0]
 
 
@@ -49,7 +49,7 @@ pictures = st.tuples(captions, st.lists(st.text(characters, max_size=15), max_si
 
 @pytest.mark.parametrize("tokenization", TOKENIZATIONS)
 @given(drawn=st.lists(pictures, max_size=4))
-def test_rates_of_texts_alone_are_those_of_a_run(tokenization, drawn):
+def test_rates_of_texts_alone_equal_those_of_a_run(tokenization, drawn):
     captions, texts = [pair[0] for pair in drawn], [pair[1] for pair in drawn]
 
     found = cotr(captions, texts, tokenization=tokenization)
@@ -59,7 +59,7 @@ def test_rates_of_texts_alone_are_those_of_a_run(tokenization, drawn):
 
 
 @given(st.lists(pictures, max_size=4))
-def test_the_plain_rate_is_that_of_algorithm_1(drawn):
+def test_the_plain_rate_equals_that_of_algorithm_1(drawn):
     table = match(captioned([pair[0] for pair in drawn]), spotted([pair[1] for pair in drawn]))
 
     assert table.schema == MATCHES
@@ -88,7 +88,7 @@ words = st.text(st.sampled_from("abc"), min_size=1, max_size=12)
 
 
 @given(st.lists(words, min_size=1), st.lists(words), st.integers(1, 10))
-def test_fuzzy_words_are_those_of_the_plain_definition(caption, texts, tenths):
+def test_fuzzy_words_equal_those_of_the_plain_definition(caption, texts, tenths):
     row = matched(" ".join(caption), *texts, fuzzy_threshold=tenths / 10)
 
     near = [
@@ -115,11 +115,11 @@ def test_the_fuzzy_rate_is_never_below_the_exact_one(picture):
 
 
 @pytest.mark.parametrize(("spotted_word", "fuzzy"), [("hauses", 1), ("haus", 1), ("haut", 0)])
-def test_one_letter_of_five_is_within_0_8(spotted_word, fuzzy):
+def test_one_differing_letter_of_five_is_within_0_8(spotted_word, fuzzy):
     assert matched("hause", spotted_word, fuzzy_threshold=0.8)["words_fuzzy"] == fuzzy
 
 
-def test_a_threshold_of_1_leaves_the_exact_matches():
+def test_a_threshold_of_1_gives_only_exact_matches():
     row = matched("house mouse", "house", "mous", fuzzy_threshold=1)
 
     assert (row["words_co"], row["words_fuzzy"]) == (["house"], 1)
@@ -169,13 +169,13 @@ def test_a_caption_without_words_has_no_rate(caption):
         assert [row[f"{prefix}_{name}"] for name in columns] == [0, [], None, 0, None]
 
 
-def test_a_caption_of_punctuation_has_a_plain_rate_alone():
+def test_a_caption_of_punctuation_has_only_a_plain_rate():
     row = matched("- !", "!")
 
     assert (row["plain_rate"], row["words_rate"]) == (0.5, None)
 
 
-def test_a_picture_without_text_has_a_rate_of_0():
+def test_an_image_without_text_has_a_rate_of_0():
     row = matched("a cat")
 
     assert (row["spans"], row["words_rate"], row["words_fuzzy_rate"]) == (0, 0, 0)
@@ -189,17 +189,17 @@ def test_words_count_once_and_names_of_missing_values_are_words():
     assert row["words_co"] == ["na", "null"]
 
 
-def test_no_pictures_give_no_rows():
+def test_no_images_give_no_rows():
     assert match(captioned(["a"]), SPANS.empty_table()).equals(MATCHES.empty_table())
 
 
-def test_samples_that_were_not_spotted_are_left_out():
+def test_samples_not_read_for_text_are_omitted():
     table = match(captioned(["a", "b", "c"]), spotted([["a"], ["b"]]))
 
     assert table["row"].to_pylist() == [0, 1]
 
 
-def test_a_picture_without_a_sample_is_named():
+def test_an_image_without_a_sample_is_named():
     with pytest.raises(StoreError, match=r"\(3, 1\) is not among the 1 samples"):
         match(captioned(["a"]), spotted([[], []]))
 
@@ -252,7 +252,7 @@ def test_co_embedded_text_is_covered_by_its_words_or_by_its_span(span, polygons)
     assert co_embedded([span], {"be"}, "words") == polygons
 
 
-def test_polygons_come_in_the_order_of_the_spans():
+def test_polygons_have_the_order_of_the_spans():
     spans = [Span("be", 0.9, RIGHT), Span("no", 0.9, BOX), Span("be", 0.9, LEFT)]
 
     assert co_embedded(spans, {"be"}, "plain") == [RIGHT, LEFT]
@@ -260,7 +260,7 @@ def test_polygons_come_in_the_order_of_the_spans():
 
 
 @given(pictures)
-def test_some_polygon_is_erased_where_the_rate_is_above_0(picture):
+def test_a_rate_above_0_implies_an_erased_polygon(picture):
     caption, texts = picture
     row = matched(caption, *texts)
     spans = [Span(text, 0.5, BOX) for text in texts]

@@ -1,4 +1,4 @@
-"""Which pictures with text are shown, and what is looked up of them."""
+"""Which images with text are shown, and what is looked up of them."""
 
 import random
 
@@ -30,7 +30,7 @@ def scores(*rows):
 
 
 def matches_of(scored):
-    """MATCHES in which a picture has text, and co-embedded words, as its scores say."""
+    """MATCHES in which an image has text, and co-embedded words, as its scores say."""
     found = []
     for row in scored.to_pylist():
         co = [] if row["co"] is None else ["red"]
@@ -76,14 +76,14 @@ FIVE = [(0, 1, None, None), (1, 3, 2, None), (2, 3, 4, 1), (3, 2, 2, 2), (4, 0, 
         ("dependent", [1]),
     ],
 )
-def test_each_list_has_its_order_and_leaves_out_what_it_is_not_about(what, rows):
+def test_each_list_has_its_order_and_contains_only_relevant_images(what, rows):
     table = picked([part(*FIVE)], listed(what, 9))
 
     assert [row for _, row in rows_of(table)] == rows
     assert table["what"].to_pylist() == [what] * len(rows)
 
 
-def test_equals_stand_in_the_order_of_corpora_and_then_of_addresses():
+def test_ties_are_sorted_by_corpus_and_then_by_address():
     web = part((4, 2, None, None), (3, 2, None, None))
     news = part((0, 2, None, None), corpus="news")
 
@@ -93,7 +93,7 @@ def test_equals_stand_in_the_order_of_corpora_and_then_of_addresses():
 
 
 @pytest.mark.parametrize("what", ["highest", "repeating", "clustered"])
-def test_parts_and_their_order_do_not_show(what):
+def test_parts_and_their_order_do_not_matter(what):
     rng = random.Random(what)
     rows = [(row, rng.randint(0, 4), 1, rng.choice([None, 1, 2])) for row in range(40)]
     clusters = [rng.randint(0, 3) for _ in rows]
@@ -105,7 +105,7 @@ def test_parts_and_their_order_do_not_show(what):
     assert picked(reversed(cut), asked).to_pylist() == whole.to_pylist()
 
 
-def test_clusters_with_most_text_come_first_and_small_ones_not_at_all():
+def test_clusters_with_most_text_come_first_and_small_ones_are_omitted():
     rows = [(row, row, None if row in (0, 1, 2, 6) else 1, None) for row in range(8)]
     clusters = [0, 0, 1, 1, 2, 2, None, 3]  # text: 0 of 2, 1 of 2, 2 of 2, a row nowhere, 1 of 1
 
@@ -117,7 +117,7 @@ def test_clusters_with_most_text_come_first_and_small_ones_not_at_all():
     assert table["cluster_with_text"].to_pylist() == [2, 2, 1, 1]
 
 
-def test_lists_follow_each_other_and_positions_run_on():
+def test_positions_continue_across_consecutive_lists():
     table = picked([part(*FIVE)], listed("distracted", 1), listed("dependent", 1))
 
     assert list(zip(table["what"].to_pylist(), table["position"].to_pylist(), strict=True)) == [
@@ -145,7 +145,7 @@ def test_a_score_without_a_match_is_refused():
 
 @pytest.fixture
 def material():
-    """Four captioned pictures, cut into two pieces."""
+    """Four captioned images, cut into two pieces."""
     samples = pa.table(
         {
             "shard": pa.array([0] * 4, INT),
@@ -178,7 +178,7 @@ def test_captions_words_and_spans_of_examples_and_donors_are_looked_up(material)
     } == {"web": [2]}
 
 
-def test_an_example_that_the_samples_lack_is_refused(material):
+def test_an_example_without_a_sample_is_refused(material):
     table = picked([part((9, 1, None, None))], listed("highest", 1))
 
     with pytest.raises(StoreError, match=r"web: samples: \(shard, row\) \(0, 9\)"):

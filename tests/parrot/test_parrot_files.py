@@ -32,7 +32,7 @@ def job(curated):
     return SimpleNamespace(corpus="posters", curated=curated, part="00000")
 
 
-def test_held_out_sets_leave_out_none_and_others_leave_out_both(files):
+def test_held_out_sets_exclude_nothing_and_other_sets_exclude_both(files):
     heldout, others = files.curated[0], files.curated[-1]
 
     assert files.held_out(job(heldout)) == []
@@ -48,7 +48,7 @@ def test_only_the_debiased_subset_reads_duplicates(files):
     assert files.duplicate_threshold(job(files.curated[0])) is None
 
 
-def test_candidates_are_picked_by_what_the_debiased_subset_is_picked_by(files):
+def test_candidates_and_the_debiased_subset_are_selected_from_the_same_inputs(files):
     picked = files.candidate_inputs(SimpleNamespace(corpus="posters", part="00000"))
 
     of_subset = files.curate_inputs(job("debiased"))
@@ -56,13 +56,13 @@ def test_candidates_are_picked_by_what_the_debiased_subset_is_picked_by(files):
     assert "scores" in picked
 
 
-def test_a_vocabulary_is_named_by_its_source_and_the_words_of_a_gram(files):
+def test_a_vocabulary_is_named_after_its_source_and_the_words_per_gram(files):
     pairs = SimpleNamespace(vocabulary="co-embedded-2")
 
     assert (files.gram_source(pairs), files.gram_length(pairs)) == ("co-embedded", 2)
 
 
-def test_sets_of_trained_models_are_curated_together_but_for_the_debiased_subset(files):
+def test_sets_for_trained_models_are_curated_together_except_the_debiased_subset(files):
     part = SimpleNamespace(corpus="posters", part="00001")
 
     inputs = files.inputs_of(files.together)(part)
@@ -76,7 +76,7 @@ def test_sets_of_trained_models_are_curated_together_but_for_the_debiased_subset
     assert {*files.together, *HELDOUT, *files.apart} == {*files.curated}
 
 
-def test_held_out_sets_are_curated_by_scores_and_leave_out_none(files):
+def test_held_out_sets_are_curated_by_scores_and_exclude_nothing(files):
     inputs = files.inputs_of(HELDOUT)(SimpleNamespace(corpus="posters", part="00000"))
 
     assert "scores" in inputs
@@ -104,7 +104,7 @@ def test_a_repacked_control_reads_all_parts_of_its_set():
     assert files.repack_libraries(swapped) == []
 
 
-def test_a_given_vocabulary_takes_the_place_of_all_counted_ones():
+def test_a_given_vocabulary_replaces_all_counted_ones():
     content = read_settings(MICRO)
     content["parrot"]["probe"]["vocabulary"] = "words.txt"
 
@@ -119,7 +119,7 @@ def test_a_given_vocabulary_takes_the_place_of_all_counted_ones():
     assert "the given vocabulary" in figures["parrot_fig10"].caption
 
 
-def test_probed_encoders_are_in_figures_of_the_probe_and_score_no_captions():
+def test_probed_encoders_appear_in_probe_figures_and_score_no_captions():
     content = read_settings(MICRO)
     content["encoders"]["extra"] = {"model": "brief-1/posters"}
     content["parrot"]["probed"] = ["extra"]

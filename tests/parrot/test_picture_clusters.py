@@ -49,7 +49,7 @@ def shards():
     return [embeddings(some, shard) for shard, some in enumerate(vectors)]
 
 
-def test_numbers_that_are_not_asked_for_follow_the_data(shards):
+def test_numbers_that_are_not_given_follow_from_the_data(shards):
     auto = {"components": None, "clusters": None, "groups": None}
 
     many, one = fit(*shards, **auto), fit(shards[0].slice(0, 1), **auto)
@@ -58,12 +58,12 @@ def test_numbers_that_are_not_asked_for_follow_the_data(shards):
     assert one["kind"].to_pylist() == ["mean", "component", "centroid"]
 
 
-def test_more_groups_than_the_data_makes_clusters_are_refused(shards):
+def test_more_groups_than_clusters_are_refused(shards):
     with pytest.raises(TooSmall, match="6 groups of the 5 clusters that 200 images make"):
         fit(*shards, clusters=None, groups=6)
 
 
-def test_a_clustering_is_a_mean_then_components_then_centroids_with_groups(shards):
+def test_a_clustering_lists_mean_components_and_centroids_with_groups(shards):
     model = fit(*shards)
 
     assert model.schema == CLUSTERING
@@ -74,7 +74,7 @@ def test_a_clustering_is_a_mean_then_components_then_centroids_with_groups(shard
     assert set(model["group"].to_pylist()[4:]) == {0, 1}
 
 
-def test_the_components_are_those_of_the_singular_value_decomposition(shards):
+def test_the_components_equal_those_of_the_singular_value_decomposition(shards):
     vectors = embedding_array(pa.concat_tables(shards), "here").astype(float)
 
     model = fit(*shards, components=8)
@@ -94,7 +94,7 @@ def test_a_clustering_does_not_depend_on_the_parts(shards):
     assert parts.equals(whole)
 
 
-def test_centroids_lie_where_the_pictures_are():
+def test_centroids_are_close_to_images():
     corners = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1]])
     table = embeddings(np.repeat(corners, [5, 9, 2], axis=0))
 
@@ -120,7 +120,7 @@ def test_near_centroids_share_a_group():
     assert {first, last} == {0, 1}
 
 
-def test_a_picture_is_placed_with_the_centroid_nearest_to_its_projection(shards):
+def test_an_image_is_assigned_to_the_centroid_nearest_to_its_projection(shards):
     model, vectors = fit(*shards), embedding_array(shards[1], "here").astype(float)
 
     found = placed(model, *shards[1].to_batches(max_chunksize=7))
@@ -137,7 +137,7 @@ def test_a_picture_is_placed_with_the_centroid_nearest_to_its_projection(shards)
 
 @settings(max_examples=30)
 @given(st.lists(st.integers(1, 9), max_size=8), st.integers(1, 50), st.integers(0, 2**32 - 1))
-def test_neither_batches_nor_strips_change_a_place(cuts, strip_rows, seed):
+def test_batches_and_strips_do_not_change_an_assignment(cuts, strip_rows, seed):
     rng = np.random.default_rng(seed)
     close = np.array([[0.5, 0.5, 0.5]]) + rng.integers(-2, 3, (40, 3)) * 2.0**-11  # many ties
     table = embeddings(close)
@@ -150,7 +150,7 @@ def test_neither_batches_nor_strips_change_a_place(cuts, strip_rows, seed):
     assert parts.equals(placed(model, table).combine_chunks())
 
 
-def test_of_equally_near_centroids_the_lowest_is_taken():
+def test_equally_near_centroids_give_the_lowest():
     rows = [
         ("mean", 0, [0.0, 0.0], None), ("component", 0, [1.0, 0.0], None),
         ("component", 1, [0.0, 1.0], None), ("centroid", 0, [-1.0, 0.0], 1),
@@ -173,7 +173,7 @@ def test_no_embeddings_give_no_rows(shards):
     assert list(place(model, [])) == []
 
 
-def test_copies_of_one_picture_make_clusters_too():
+def test_copies_of_one_image_also_give_clusters():
     table = embeddings(np.tile([0.6, 0.8], (50, 1)))
 
     model = fit(table, components=2, clusters=5)
@@ -181,7 +181,7 @@ def test_copies_of_one_picture_make_clusters_too():
     assert len(placed(model, table).group_by("cluster").aggregate([])) == 1
 
 
-def test_as_many_clusters_as_pictures_are_the_pictures():
+def test_clusters_equal_the_images_if_there_are_as_many():
     table = embeddings(np.eye(4))
 
     model = fit(table, components=4, clusters=4, groups=4)
@@ -196,7 +196,7 @@ def test_as_many_clusters_as_pictures_are_the_pictures():
         ({"components": 9, "samples_per_cluster": 1}, r"components: 9 learned from a sample of 6"),
     ],
 )
-def test_settings_that_do_not_fit_each_other_are_refused(asked, message):
+def test_incompatible_settings_are_refused(asked, message):
     with pytest.raises(ValidationError, match=message):
         Clusters(**{"components": 3, "clusters": 6, "groups": 2} | asked)
 
@@ -208,7 +208,7 @@ def test_settings_that_do_not_fit_each_other_are_refused(asked, message):
         ({"clusters": 2, "components": 5}, r"5 components and 2 clusters of 4 embeddings"),
     ],
 )
-def test_more_than_there_are_embeddings_is_refused(asked, message):
+def test_more_clusters_than_embeddings_are_refused(asked, message):
     with pytest.raises(TooSmall, match=message):
         fit(embeddings(np.eye(4)), **asked)
 
@@ -218,7 +218,7 @@ def test_more_components_than_dimensions_are_refused(shards):
         fit(*shards, components=9)
 
 
-def test_an_embedding_that_is_not_finite_is_named(shards):
+def test_a_non_finite_embedding_is_named(shards):
     broken = embeddings([[np.nan] + [0] * 7], shard=7)
     model = fit(*shards)
 
@@ -228,7 +228,7 @@ def test_an_embedding_that_is_not_finite_is_named(shards):
         placed(model, broken)
 
 
-def test_embeddings_of_another_encoder_are_not_placed(shards):
+def test_embeddings_of_another_encoder_are_refused(shards):
     with pytest.raises(InputError, match=r"dimension 4 against clusters of dimension 8; place"):
         placed(fit(*shards), embeddings(np.eye(4)))
 
@@ -240,7 +240,7 @@ def test_a_model_without_centroids_is_refused(shards):
         placed(model, shards[0])
 
 
-def test_threads_are_given_back(shards):
+def test_the_number_of_threads_is_restored(shards):
     faiss = pytest.importorskip("faiss")
     before = faiss.omp_get_max_threads()
 

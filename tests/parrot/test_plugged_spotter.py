@@ -1,4 +1,4 @@
-"""What a plug-in's spotter may find, and what is said where it finds something else."""
+"""A plug-in spotter's valid results, and the errors for invalid ones."""
 
 import sys
 
@@ -36,7 +36,7 @@ def made(tmp_path, monkeypatch):
     return make
 
 
-def test_spans_and_recipe_are_those_of_the_plugin(made):
+def test_spans_and_recipe_come_from_the_plugin(made):
     spotter = made(word="pale")
 
     assert spotter.spot(WHITE) == [Span("pale", 0.9, (0, 0, 6, 0, 6, 4, 0, 4))]
@@ -55,6 +55,6 @@ def test_spans_and_recipe_are_those_of_the_plugin(made):
         ("[Span('a', 1.0, (0, 0, 1, 0))]", "2 corners"),
     ],
 )
-def test_what_is_no_span_names_the_plugin_and_what_was_found(made, returned, found):
+def test_an_invalid_span_gives_an_error_with_the_plugin_and_the_value(made, returned, found):
     with pytest.raises(StepError, match=rf"shades .* of colourtools 1\.0.*{found}"):
         made(returned).spot(WHITE)

@@ -35,7 +35,7 @@ def inked(picture, before=GRAY):
     return rows.min(), rows.max(), columns.min(), columns.max()
 
 
-def test_a_class_of_another_name_is_drawn_and_of_equal_names_the_lowest_label():
+def test_another_class_name_is_drawn_and_equal_names_give_the_lowest_label():
     right, prints = drawn()
 
     printed = prints["printed"].to_pylist()
@@ -45,7 +45,7 @@ def test_a_class_of_another_name_is_drawn_and_of_equal_names_the_lowest_label():
     assert prints["name"].to_pylist() == [CLASSES[label] for label in printed]
 
 
-def test_a_control_has_the_shape_of_the_name_and_no_word_of_a_class():
+def test_a_control_has_the_shape_of_the_name_and_no_class_word():
     _, prints = drawn()
 
     words = {word for name in CLASSES for word in name.casefold().split()}
@@ -57,14 +57,14 @@ def test_a_control_has_the_shape_of_the_name_and_no_word_of_a_class():
         assert words.isdisjoint(control.casefold().split())
 
 
-def test_prints_depend_on_the_seed_and_the_address_alone():
+def test_prints_depend_only_on_the_random_seed_and_the_address():
     (_, few), (_, many), (_, other) = drawn(8), drawn(16), drawn(8, seed=1)
 
     assert few["control"].to_pylist() == many["control"].to_pylist()[:8]
     assert few["control"].to_pylist() != other["control"].to_pylist()
 
 
-def test_sizes_lie_within_their_bounds_and_both_colours_occur():
+def test_sizes_are_within_their_bounds_and_both_colours_occur():
     _, prints = drawn()
 
     sizes = prints["type_size"].to_numpy()
@@ -74,24 +74,24 @@ def test_sizes_lie_within_their_bounds_and_both_colours_occur():
     assert set(prints["black"].to_pylist()) == {True, False}
 
 
-def test_classes_of_one_name_are_refused():
+def test_classes_that_all_have_one_name_are_refused():
     with pytest.raises(InputError, match="val: its 2 classes have 1 name"):
         drawn(classes=["cat", "cat"])
 
 
-def test_class_names_without_another_word_of_their_letters_are_refused():
+def test_class_names_whose_letters_form_no_other_word_are_refused():
     with pytest.raises(InputError, match=r"val: found no word with as many letters as '\d' that"):
         drawn(classes=["1", "2"])
 
 
-def test_no_samples_have_no_prints():
+def test_no_samples_give_no_prints():
     _, prints = drawn(0)
 
     assert prints.equals(PRINTS.empty_table())
 
 
 @pytest.mark.parametrize(("black", "ink", "edge"), [(True, 0, 255), (False, 255, 0)])
-def test_letters_have_an_edge_of_the_other_colour(black, ink, edge):
+def test_letters_have_an_outline_in_the_other_colour(black, ink, edge):
     values = set(np.unique(on_gray("cat", black=black)))
 
     assert {ink, edge, 128} <= values
@@ -108,7 +108,7 @@ def test_letters_stay_within_the_middle_square(picture, place):
     assert (width - side) // 2 <= left <= right < (width + side) // 2
 
 
-def test_a_place_says_how_far_right_and_down_letters_stand():
+def test_a_place_gives_the_horizontal_and_vertical_position_of_letters():
     first, last = (inked(on_gray("cat", place=place)) for place in [(0, 0), (1, 1)])
 
     assert first[0] == 0
@@ -117,7 +117,7 @@ def test_a_place_says_how_far_right_and_down_letters_stand():
     assert last[3] == 129
 
 
-def test_all_texts_of_a_picture_are_as_small_as_the_longest_of_them():
+def test_all_texts_of_an_image_have_the_type_size_of_the_longest():
     options = {"type_size": 0.4, "place": (0.5, 0.5), "black": True}
 
     alone = print_texts(GRAY, ["cat"], dejavu_sans(), **options)[0]
@@ -126,7 +126,7 @@ def test_all_texts_of_a_picture_are_as_small_as_the_longest_of_them():
     assert np.ptp(inked(beside)[:2]) < np.ptp(inked(alone)[:2])
 
 
-def test_a_small_picture_is_enlarged():
+def test_a_small_image_is_enlarged():
     small = np.full((28, 28, 3), 128, np.uint8)
 
     assert on_gray("seven", picture=small).shape == (84, 84, 3)

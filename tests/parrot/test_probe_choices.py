@@ -1,4 +1,4 @@
-"""Comparisons with all texts: the same as by looking at every cosine of a picture in float64."""
+"""Comparisons with all texts: the same as by looking at every cosine of an image in float64."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def brute_force(image, own, texts):
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 30), st.integers(1, 12), st.integers(1, 40))
-def test_every_picture_compares_as_by_single_products(seed, choices, pictures, block):
+def test_comparisons_equal_those_by_single_products(seed, choices, pictures, block):
     rng = np.random.default_rng(seed)
     texts = unit_rows(rng, choices)[rng.integers(0, choices, choices)]  # some are equal
     images, own = unit_rows(rng, pictures), rng.integers(0, choices, pictures)
@@ -41,7 +41,7 @@ def test_every_picture_compares_as_by_single_products(seed, choices, pictures, b
 
 
 @pytest.mark.parametrize("block", [1, 7, 64])
-def test_exact_products_compare_the_same_in_any_block_size(block):
+def test_exact_products_give_the_same_comparison_in_any_block_size(block):
     rng = np.random.default_rng(0)
     texts = rng.choice(np.float32([-0.5, 0.5]), (50, 4))
     images, own = rng.choice(np.float32([-0.5, 0.5]), (20, 4)), rng.integers(0, 50, 20)
@@ -52,7 +52,7 @@ def test_exact_products_compare_the_same_in_any_block_size(block):
     assert all(np.array_equal(one, other) for one, other in zip(found, whole, strict=True))
 
 
-def test_a_model_that_finds_all_texts_equal_is_right_as_often_as_by_chance():
+def test_a_model_that_rates_all_texts_equal_is_right_at_chance_level():
     texts = np.ones((5, 4), np.float32) / 2
 
     found = compare_choices(texts, range(5), torch.tensor(texts))
@@ -61,7 +61,7 @@ def test_a_model_that_finds_all_texts_equal_is_right_as_often_as_by_chance():
     assert (found.matched - found.mismatched).tolist() == [0.0] * 5
 
 
-def test_a_single_choice_is_right_and_has_no_other():
+def test_a_single_choice_is_right_and_has_no_alternative():
     found = compare_choices(np.eye(2, dtype=np.float32)[:1], [0], torch.eye(2)[:1])
 
     assert (found.rank.tolist(), found.right.tolist()) == ([0], [1.0])

@@ -37,7 +37,7 @@ def probed(clip, words, size=8, workers=0, styles=STYLE_NAMES, grams=None):
 
 
 def similarity(clip, text, style, drawn=None):
-    """One picture and one text at a time; the picture shows `drawn`, or else the text."""
+    """One image and one text at a time; the image shows `drawn`, or else the text."""
     preparation = evaluation_preparation(clip.preprocessing)
     drawn = Image.fromarray(render(drawn or text, style, dejavu_sans(), side=64, type_size=16))
     pixels = torch.tensor(preparation.pixels(drawn)[None])
@@ -47,7 +47,7 @@ def similarity(clip, text, style, drawn=None):
 
 
 @pytest.mark.parametrize("size", [1, 8, 64])
-def test_similarities_are_those_of_one_pair_at_a_time(clip, size):
+def test_similarities_equal_those_of_one_pair_at_a_time(clip, size):
     table = probed(clip, WORDS, size=size)
 
     assert table.schema == PROBES
@@ -56,7 +56,7 @@ def test_similarities_are_those_of_one_pair_at_a_time(clip, size):
         assert row["similarity"] == pytest.approx(alone, abs=1e-5)
 
 
-def test_rows_are_in_the_order_of_grams_then_styles(clip):
+def test_rows_are_sorted_by_gram_and_then_by_style(clip):
     rows = probed(clip, WORDS).to_pylist()
 
     assert [(row["gram"], row["frequency"], row["style"]) for row in rows] == [
@@ -64,7 +64,7 @@ def test_rows_are_in_the_order_of_grams_then_styles(clip):
     ]
 
 
-def test_number_of_workers_changes_nothing(clip):
+def test_the_number_of_workers_does_not_matter(clip):
     assert probed(clip, WORDS, workers=2) == probed(clip, WORDS)
 
 
@@ -75,7 +75,7 @@ def test_grams_in_many_chunks_give_the_same_rows(clip):
     assert probed(clip, WORDS, grams=pieces) == probed(clip, WORDS)
 
 
-def test_one_style_gives_one_row_a_gram(clip):
+def test_one_style_gives_one_row_per_gram(clip):
     table = probed(clip, ["cat", "dog"], styles=["gray-white"])
 
     assert table["style"].to_pylist() == ["gray-white"] * 2
@@ -95,7 +95,7 @@ def test_every_forward_pass_is_full(clip, monkeypatch, size, pictures):
     assert sizes == [pictures] * -(-3 * 4 // pictures)
 
 
-def test_layout_of_each_gram_is_told(clip):
+def test_the_layout_of_each_gram_is_recorded(clip):
     table = probed(clip, ["cat", "a dog of a cat", "photograph" * 2, "漢字", "\u200b", LONG * 9])
 
     names = ["lines", "type_size", "missing_glyphs", "cut"]
@@ -111,14 +111,14 @@ def test_layout_of_each_gram_is_told(clip):
     assert first[5]["cut"] > 0
 
 
-def test_text_beyond_the_models_context_counts_for_its_beginning(clip):
+def test_text_beyond_the_context_length_is_truncated(clip):
     table = probed(clip, [LONG])
 
     assert np.isfinite(table["similarity"].to_numpy()).all()
 
 
 @pytest.mark.parametrize("weights", ["text_projection", "visual.attnpool.c_proj.weight"])
-def test_model_that_diverged_is_refused(clip, weights):
+def test_a_diverged_model_is_refused(clip, weights):
     with torch.no_grad():
         clip.model.get_parameter(weights).fill_(torch.nan)
 
@@ -126,11 +126,11 @@ def test_model_that_diverged_is_refused(clip, weights):
         probed(clip, WORDS)
 
 
-def test_empty_vocabulary_gives_no_rows(clip):
+def test_an_empty_vocabulary_gives_no_rows(clip):
     assert len(probed(clip, [])) == 0
 
 
-def test_log_tells_which_grams_are_not_drawn_plainly(clip, caplog):
+def test_the_log_names_grams_that_are_not_drawn_plainly(clip, caplog):
     caplog.set_level(logging.INFO, "clipaudit")
 
     probed(clip, ["cat", "a dog of a cat", "photograph" * 2, "漢字"])
@@ -139,7 +139,7 @@ def test_log_tells_which_grams_are_not_drawn_plainly(clip, caplog):
     assert "2 wrapped, 1 shrunk, 1 with missing glyphs" in caplog.text
 
 
-def test_each_picture_is_compared_with_all_other_words(clip):
+def test_each_image_is_compared_with_all_other_words(clip):
     table = probed(clip, ["red", "cat", "photo"], styles=["gray-white"])
 
     cosines = np.array(
@@ -154,7 +154,7 @@ def test_each_picture_is_compared_with_all_other_words(clip):
     assert table["choices"].to_pylist() == [3] * 3
 
 
-def test_words_that_the_tokenizer_reads_as_one_are_one_choice(clip):
+def test_words_with_the_same_tokens_are_one_choice(clip):
     table = probed(clip, ["cat", "CAT", "dog"], styles=["gray-white"])
 
     assert table["choices"].to_pylist() == [2] * 3
@@ -163,7 +163,7 @@ def test_words_that_the_tokenizer_reads_as_one_are_one_choice(clip):
     assert table["right"].to_pylist()[::2] == alone["right"].to_pylist()
 
 
-def test_one_word_alone_has_no_other_to_compare_with(clip):
+def test_a_single_word_has_no_other_to_compare_with(clip):
     table = probed(clip, ["cat"], styles=["gray-white"])
 
     assert (table["mismatched"].to_pylist(), table["right"].to_pylist()) == ([None], [1.0])

@@ -31,7 +31,7 @@ spans = st.builds(
 
 
 @given(st.lists(st.lists(spans, max_size=3), max_size=4))
-def test_spans_come_back_as_they_went_in(lists):
+def test_spans_survive_a_round_trip(lists):
     table = spans_table((0, row, each) for row, each in enumerate(lists))
 
     assert table.schema == SPANS
@@ -39,7 +39,7 @@ def test_spans_come_back_as_they_went_in(lists):
     assert pictures_without_text(table) == sum(not each for each in lists)
 
 
-def test_no_pictures_give_an_empty_table():
+def test_no_images_give_an_empty_table():
     table = spans_table([])
 
     assert table.equals(SPANS.empty_table())
@@ -47,7 +47,7 @@ def test_no_pictures_give_an_empty_table():
     assert list(spans_of(table)) == []
 
 
-def test_slices_and_joined_tables_are_read_as_they_are():
+def test_slices_and_joined_tables_are_read_correctly():
     table = spans_table((0, row, [Span("a", 1.0, SQUARE)] * (row % 2)) for row in range(6))
 
     joined = pa.concat_tables([table.slice(4, 2), table.slice(1, 2)])
@@ -56,7 +56,7 @@ def test_slices_and_joined_tables_are_read_as_they_are():
     assert pictures_without_text(joined) == 2
 
 
-def test_no_words_and_unknown_words_stay_apart():
+def test_no_words_and_unknown_words_are_distinguished():
     told = [Span("a", 1.0, SQUARE, ()), Span("a", 1.0, SQUARE, None)]
 
     table = spans_table([(3, 7, told)])
@@ -64,7 +64,7 @@ def test_no_words_and_unknown_words_stay_apart():
     assert [span.words for span in next(spans_of(table))] == [(), None]
 
 
-def test_negative_zero_leaves_no_trace():
+def test_negative_zero_is_stored_as_zero():
     negative = tuple(-number for number in SQUARE[:6])
 
     table = spans_table([(0, 0, [Span("a", 1.0, negative)])])
@@ -93,6 +93,6 @@ def test_polygons_are_checked(polygon, fault):
             spans_table(rows)
 
 
-def test_pictures_come_sorted():
+def test_images_are_sorted():
     with pytest.raises(AssertionError, match="sorted"):
         spans_table([(0, 1, []), (0, 0, [])])

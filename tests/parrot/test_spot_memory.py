@@ -42,7 +42,7 @@ def expected(numbers):
     return {digest(number): spans(number) for number in numbers}
 
 
-def test_what_was_spotted_is_found_by_another(tmp_path):
+def test_stored_spans_are_found_by_another_process(tmp_path):
     remember(tmp_path, range(10)).flush()
 
     found = find(tmp_path, {digest(number) for number in range(5, 15)})
@@ -50,7 +50,7 @@ def test_what_was_spotted_is_found_by_another(tmp_path):
     assert found == expected(range(5, 10))
 
 
-def test_many_row_groups_are_read_right(tmp_path, monkeypatch):
+def test_many_row_groups_are_read_correctly(tmp_path, monkeypatch):
     monkeypatch.setattr("clipaudit.parrot.spot_memory._GROUP_ROWS", 4)
     remember(tmp_path, range(50)).flush()
 
@@ -59,18 +59,18 @@ def test_many_row_groups_are_read_right(tmp_path, monkeypatch):
     assert found == expected(range(0, 50, 7))
 
 
-def test_an_empty_or_absent_folder_knows_nothing(tmp_path):
+def test_an_empty_or_missing_folder_has_no_entries(tmp_path):
     assert find(tmp_path / "absent", {digest(0)}) == {}
     assert find(tmp_path, set()) == {}
 
 
-def test_nothing_to_write_writes_nothing(tmp_path):
+def test_without_entries_no_file_is_written(tmp_path):
     SpotMemory(tmp_path / "folder").settle()
 
     assert files(tmp_path) == []
 
 
-def test_pictures_are_on_the_disk_before_the_end(tmp_path):
+def test_images_are_written_to_disk_before_the_end(tmp_path):
     remember(tmp_path, range(10), held=4)  # killed before it flushes
 
     found = find(tmp_path, set(expected(range(10))))
@@ -89,7 +89,7 @@ def test_a_finished_job_leaves_one_file(tmp_path):
     assert SpotMemory(tmp_path).read(places) == {}, "a reader of joined files spots again"
 
 
-def test_settling_leaves_the_files_of_others(tmp_path):
+def test_settling_keeps_the_files_of_other_jobs(tmp_path):
     remember(tmp_path, range(5)).flush()
 
     remember(tmp_path, range(5, 10), held=2).settle()
@@ -98,7 +98,7 @@ def test_settling_leaves_the_files_of_others(tmp_path):
     assert find(tmp_path, set(expected(range(10)))) == expected(range(10))
 
 
-def test_files_depend_on_content_alone(tmp_path):
+def test_files_depend_only_on_their_content(tmp_path):
     remember(tmp_path / "one", range(10)).settle()
     remember(tmp_path / "two", reversed(range(10)), held=3).settle()
 
@@ -109,7 +109,7 @@ def test_files_depend_on_content_alone(tmp_path):
 
 
 @pytest.mark.parametrize("damage", ["cut", "flipped", "empty", "other columns"])
-def test_a_damaged_file_is_named_and_left(tmp_path, caplog, damage):
+def test_a_damaged_file_is_named_and_kept(tmp_path, caplog, damage):
     remember(tmp_path, range(9)).flush()
     good = files(tmp_path)
     remember(tmp_path, range(9, 20)).flush()
@@ -133,7 +133,7 @@ def test_a_damaged_file_is_named_and_left(tmp_path, caplog, damage):
     assert bad.exists()
 
 
-def test_what_a_kill_left_unfinished_is_not_read(tmp_path):
+def test_unfinished_files_of_a_killed_job_are_not_read(tmp_path):
     (tmp_path / "x.unfinished").write_bytes(b"PAR1")
 
     assert find(tmp_path, {digest(0)}) == {}

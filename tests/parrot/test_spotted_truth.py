@@ -25,7 +25,7 @@ def truth_table(pictures):
 
 
 def read_tables(pictures, texts):
-    """Return the SPANS and the MATCHES of the pictures that have texts; None: not readable."""
+    """Return the SPANS and the MATCHES of the images that have texts; None: not readable."""
     found = [
         (3, row, [Span(text, 0.9, BOX) for text in read])
         for row, read in enumerate(texts)
@@ -48,7 +48,7 @@ def compared():
     return build
 
 
-def test_a_word_is_found_whatever_its_case_and_beside_other_words(compared):
+def test_a_word_is_found_in_any_case_and_next_to_other_words(compared):
     (row,) = compared([("star", "a red star")], [["STAR wars", "Star"]]).to_pylist()
 
     assert (row["word"], row["word_height"], row["found"]) == ("star", 12, True)
@@ -63,7 +63,7 @@ def test_a_word_that_is_misread_is_not_found(compared):
     assert (row["truth_rate"], row["spotted_rate"]) == (0.5, 0.0)
 
 
-def test_where_nothing_is_written_nothing_is_found_and_all_is_wrong(compared):
+def test_without_written_text_every_spotted_word_is_wrong(compared):
     clean, alarm = compared([(None, "a star"), (None, None)], [[], ["x", "y z"]]).to_pylist()
 
     assert (clean["word"], clean["found"], clean["spans"], clean["spotted"]) == (None, None, 0, 0)
@@ -74,7 +74,7 @@ def test_where_nothing_is_written_nothing_is_found_and_all_is_wrong(compared):
     assert (alarm["truth_rate"], alarm["spotted_rate"]) == (None, None)
 
 
-def test_of_a_text_of_several_words_all_must_be_spotted(compared):
+def test_every_word_of_a_text_must_be_spotted(compared):
     pictures = [("red star", None), ("red star", None), ("--", None)]
 
     table = compared(pictures, [["star", "red"], ["red"], ["--"]])
@@ -82,7 +82,7 @@ def test_of_a_text_of_several_words_all_must_be_spotted(compared):
     assert table["found"].to_pylist() == [True, False, False]
 
 
-def test_rows_are_those_of_the_spans_whatever_the_order_of_the_others(compared):
+def test_rows_follow_the_spans_for_any_order_of_the_other_tables(compared):
     pictures = [("star", "star"), ("moon", "a moon"), (None, "x")]
     truth, (spans, matches) = truth_table(pictures), read_tables(pictures, [["star"], None, []])
 
@@ -93,13 +93,13 @@ def test_rows_are_those_of_the_spans_whatever_the_order_of_the_others(compared):
     assert table["found"].to_pylist() == [True, None]
 
 
-def test_no_pictures_give_no_rows():
+def test_no_images_give_no_rows():
     table = compare(truth_table([]), *read_tables([], []))
 
     assert table.equals(SPOTTED_TRUTH.empty_table())
 
 
-def test_a_picture_that_the_truth_does_not_know_is_refused():
+def test_an_image_missing_in_the_truth_is_refused():
     pictures = [("star", "a star"), ("moon", "a moon")]
     spans, matches = read_tables(pictures, [["star"], ["moon"]])
 
@@ -117,7 +117,7 @@ WORDS = st.sampled_from(["star", "moon", "a", "null"])
 
 
 @given(word=WORDS, caption=st.lists(WORDS), read=st.lists(WORDS))
-def test_spotting_just_what_is_written_gives_the_true_rate(word, caption, read):
+def test_perfect_spotting_gives_the_true_rate(word, caption, read):
     pictures = [(word, " ".join(caption))]
 
     for texts in ([word], [word, *read]):

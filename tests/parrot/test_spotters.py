@@ -25,7 +25,7 @@ FONT = Path(matplotlib.get_data_path()) / "fonts/ttf/DejaVuSans.ttf"
 
 
 def drawn(*lines, size=22, side=224, colours=("white", "black")):
-    """Return a picture of lines of text, and the exact box of each: left, top, right, bottom."""
+    """Return an image of lines of text, and the exact box of each: left, top, right, bottom."""
     picture = Image.new("RGB", (side, side), colours[0])
     draw, font = ImageDraw.Draw(picture), ImageFont.truetype(str(FONT), size)
     corners = [(side // 12, side // 12 + 2 * size * at) for at in range(len(lines))]
@@ -54,7 +54,7 @@ def test_drawn_words_are_read(spotter, size, colours):
     assert [span.text for span in spans] == ["zebra", "big SALE", "coffee"]
 
 
-def test_spans_lie_where_the_text_is(spotter):
+def test_spans_are_at_the_text(spotter):
     pixels, boxes = drawn("zebra", "coffee")
 
     spans = spotter.spot(pixels)
@@ -65,7 +65,7 @@ def test_spans_lie_where_the_text_is(spotter):
         assert (beyond <= 16).all(), "and little else"
 
 
-def test_words_of_a_line_lie_side_by_side_within_it(spotter):
+def test_words_of_a_line_are_side_by_side_within_it(spotter):
     pixels, (box,) = drawn("big red SALE")
 
     (span,) = spotter.spot(pixels)
@@ -77,7 +77,7 @@ def test_words_of_a_line_lie_side_by_side_within_it(spotter):
 
 
 @pytest.mark.parametrize("turns", [1, 2, 3])
-def test_turned_text_is_read_and_its_words_lie_where_they_are(spotter, turns):
+def test_rotated_text_is_read_with_correct_word_positions(spotter, turns):
     pixels, (box,) = drawn("big red SALE")
 
     (span,) = spotter.spot(np.ascontiguousarray(np.rot90(pixels, turns)))
@@ -90,7 +90,7 @@ def test_turned_text_is_read_and_its_words_lie_where_they_are(spotter, turns):
     np.testing.assert_allclose(middles[:, 1], (box[1] + box[3]) / 2, atol=8)
 
 
-def test_upside_down_is_not_looked_where_that_is_turned_off():
+def test_upside_down_text_is_not_searched_if_turned_off():
     pixels = np.ascontiguousarray(np.rot90(drawn("coffee")[0], 2))
 
     spans = RapidSpotter(Spotting(turned_below=0)).spot(pixels)
@@ -98,13 +98,13 @@ def test_upside_down_is_not_looked_where_that_is_turned_off():
     assert "coffee" not in [span.text for span in spans]
 
 
-def test_small_pictures_are_read_at_their_size(spotter):
+def test_small_images_are_read_at_their_own_size(spotter):
     pixels, _ = drawn("fox", size=18, side=64)
 
     assert [span.text for span in spotter.spot(pixels)] == ["fox"]
 
 
-def test_a_strip_is_read_in_its_own_pixels(spotter):
+def test_a_strip_is_read_at_its_own_resolution(spotter):
     pixels, (box,) = drawn("big SALE", size=16)
     strip = np.ascontiguousarray(pixels[box[1] - 6 : box[3] + 6])  # under 30 high: is padded
 
@@ -115,7 +115,7 @@ def test_a_strip_is_read_in_its_own_pixels(spotter):
     assert extent(span.polygon)[3] <= len(strip)
 
 
-def test_pictures_beyond_the_longest_side_keep_their_coordinates(spotter):
+def test_reduced_images_keep_their_original_coordinates(spotter):
     pixels, (box,) = drawn("zebra", size=66, side=672)
     small = RapidSpotter(Spotting(longest_side=224))
 
@@ -125,14 +125,14 @@ def test_pictures_beyond_the_longest_side_keep_their_coordinates(spotter):
     np.testing.assert_allclose(extent(span.polygon), box, atol=36)
 
 
-def test_what_is_read_survives_the_table(spotter):
+def test_spans_that_are_read_survive_the_table(spotter):
     spans = spotter.spot(drawn("big SALE")[0])
 
     assert list(spans_of(spans_table([(0, 0, spans)]))) == [spans]
 
 
 @pytest.mark.parametrize("shape", [(2, 2), (2, 800), (800, 2), (20, 400), (33, 31), (10, 224)])
-def test_spans_of_pictures_of_any_shape_lie_inside(spotter, rng_pixels, shape):
+def test_spans_are_inside_images_of_any_shape(spotter, rng_pixels, shape):
     spans = spotter.spot(rng_pixels(shape))
 
     height, width = shape
@@ -143,7 +143,7 @@ def test_spans_of_pictures_of_any_shape_lie_inside(spotter, rng_pixels, shape):
 
 
 @pytest.mark.parametrize("shape", [(60, 400), (400, 60)])
-def test_text_in_long_pictures_lies_inside(spotter, shape):
+def test_spans_are_inside_long_images(spotter, shape):
     image = Image.new("RGB", shape[::-1], "white")
     ImageDraw.Draw(image).text(
         (3, 20), "SALE", font=ImageFont.truetype(str(FONT), 20), fill="black"
@@ -163,7 +163,7 @@ def rng_pixels():
     return lambda shape: rng.integers(0, 256, (*shape, 3), np.uint8)
 
 
-def test_a_picture_without_text_shows_none_and_runs_no_reader(spotter, monkeypatch, capfd):
+def test_an_image_without_text_has_no_spans_and_runs_no_reader(spotter, monkeypatch, capfd):
     ramp = np.broadcast_to(np.arange(224, dtype=np.uint8)[:, None, None], (224, 224, 3))
     monkeypatch.setattr(spotter._engine, "recognize_txt", None)
 
@@ -171,7 +171,7 @@ def test_a_picture_without_text_shows_none_and_runs_no_reader(spotter, monkeypat
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_picture_of_one_colour_loads_nothing():
+def test_an_image_of_one_colour_loads_nothing():
     spotter = RapidSpotter(Spotting())
 
     assert spotter.spot(np.full((50, 60, 3), 7, np.uint8)) == []
@@ -183,7 +183,7 @@ LINES = ("fox", "big SALE", "coffee and apple pie", "zebra")
 
 @settings(max_examples=15, deadline=None)
 @given(order=st.lists(st.sampled_from(range(len(LINES))), min_size=1, max_size=6))
-def test_a_line_reads_the_same_beside_any_others(spotter, order):
+def test_a_line_gives_the_same_text_next_to_any_other_lines(spotter, order):
     drawings = [drawn(line) for line in LINES]
     crops = [pixels[top:bottom, left:right] for pixels, ((left, top, right, bottom),) in drawings]
     boxes = np.zeros((len(order), 4, 2), np.float32)
@@ -196,13 +196,13 @@ def test_a_line_reads_the_same_beside_any_others(spotter, order):
     ]
 
 
-def test_unsure_lines_are_left_out():
+def test_uncertain_lines_are_omitted():
     strict = RapidSpotter(Spotting(text_score=0.9999))
 
     assert strict.spot(drawn("zebra")[0]) == []
 
 
-def test_words_without_a_line_do_not_shift_those_of_others(spotter, monkeypatch):
+def test_a_line_without_words_does_not_shift_the_words_of_others(spotter, monkeypatch):
     pixels, _ = drawn("zebra", "coffee", "apple")
     whole = spotter.spot(pixels)
     read = spotter._engine.recognize_txt
@@ -219,7 +219,7 @@ def test_words_without_a_line_do_not_shift_those_of_others(spotter, monkeypatch)
     assert spotter.spot(pixels) == [whole[0], whole[1]._replace(words=None), whole[2]]
 
 
-def test_pieces_become_the_words_of_the_line():
+def test_pieces_are_joined_to_the_words_of_the_line():
     square = np.array([[0, 0], [4, 0], [4, 4], [0, 4]], np.float32)
     pieces = [(piece, square + 4 * at) for at, piece in enumerate(["ab", "c", "d"])]
 
@@ -235,14 +235,14 @@ def fail(*_):
     raise ONNXRuntimeError("Traceback\n  ...\nout of patience")
 
 
-def test_a_picture_on_which_the_engine_fails_is_unusable(spotter, monkeypatch):
+def test_an_image_on_which_the_engine_fails_is_unusable(spotter, monkeypatch):
     monkeypatch.setattr(spotter._engine, "recognize_txt", fail)
 
     with pytest.raises(Unusable, match=f"{NOT_SPOTTED}: out of patience"):
         spotter.spot(drawn("zebra")[0])
 
 
-def test_an_engine_that_fails_on_any_picture_ends_the_step(spotter, monkeypatch):
+def test_an_engine_that_fails_on_every_image_stops_the_step(spotter, monkeypatch):
     monkeypatch.setattr(spotter._engine, "detect_and_crop", fail)
 
     with pytest.raises(StepError, match=r"fails on every image \(out of patience\)"):
@@ -265,7 +265,7 @@ def test_cuda_without_its_provider_is_refused():
         RapidSpotter(Spotting(), device="cuda")
 
 
-def test_cudnn_searches_no_algorithm_for_each_width_of_a_line(spotter):
+def test_cudnn_does_not_search_an_algorithm_per_line_width(spotter):
     asked = ProviderConfig(spotter._engine.cfg.EngineConfig.onnxruntime).cuda_ep_cfg()
 
     assert asked["cudnn_conv_algo_search"] == "DEFAULT"
@@ -282,7 +282,7 @@ def test_models_are_never_downloaded(tmp_path, monkeypatch, damage):
         RapidSpotter(Spotting())
 
 
-def test_spotting_loads_no_engine_by_itself():
+def test_importing_the_spotting_module_loads_no_engine():
     script = (
         "import sys, clipaudit.parrot.spotting\n"
         "assert not {'torch', 'cv2', 'rapidocr', 'onnxruntime'} & sys.modules.keys()\n"

@@ -20,7 +20,7 @@ SQUARE = (0.0, 0.0, 4.0, 0.0, 4.0, 4.0, 0.0, 4.0)
 
 
 class Mean:
-    """Reads a picture's mean as its text; fails on pictures whose mean is in `failing`."""
+    """Reads an image's mean as its text; fails on images whose mean is in `failing`."""
 
     recipe = {"spotter": "mean"}  # noqa: RUF012
 
@@ -75,7 +75,7 @@ def png(value):
     return {"png": out.getvalue(), "txt": b"a"}
 
 
-def test_every_picture_is_spotted_in_order(shards, memory):
+def test_every_image_is_spotted_in_order(shards, memory):
     samples, spotter = index(shards), Mean()
 
     table, drops = spotted(shards, samples, spotter, memory)
@@ -86,7 +86,7 @@ def test_every_picture_is_spotted_in_order(shards, memory):
     assert len(drops) == 0
 
 
-def test_pictures_in_memory_are_neither_read_nor_spotted(shards, memory):
+def test_remembered_images_are_neither_read_nor_spotted(shards, memory):
     samples = index(shards)
     table, _ = spotted(shards, samples, Mean(), memory)
     for _, path in shards:
@@ -99,7 +99,7 @@ def test_pictures_in_memory_are_neither_read_nor_spotted(shards, memory):
     assert idle.made == 0
 
 
-def test_only_what_is_new_is_spotted(shards, memory):
+def test_only_new_images_are_spotted(shards, memory):
     samples, spotter = index(shards), Mean()
     spotted(shards, without(samples, (0, 2), (2, 4)), Mean(), memory)
 
@@ -109,7 +109,7 @@ def test_only_what_is_new_is_spotted(shards, memory):
     assert spotter.seen == [means(shards)[at] for at in (2, 9)]
 
 
-def test_equal_pictures_are_spotted_once(tmp_path, memory):
+def test_equal_images_are_spotted_once(tmp_path, memory):
     values = [[5, 6, 5], [6, 5, 7]]
     shards = [
         (at, write_shard(tmp_path / f"{at}.tar", [png(value) for value in part]))
@@ -123,7 +123,7 @@ def test_equal_pictures_are_spotted_once(tmp_path, memory):
     assert spotter.seen == ["5.000000", "6.000000", "7.000000"]
 
 
-def test_parts_and_memory_change_nothing(shards, memory, tmp_path):
+def test_parts_and_memory_do_not_change_the_result(shards, memory, tmp_path):
     samples = index(shards)
     whole, _ = spotted(shards, samples, Mean(), memory)
 
@@ -136,7 +136,7 @@ def test_parts_and_memory_change_nothing(shards, memory, tmp_path):
     assert pa.concat_tables([table for table, _ in parts]).combine_chunks().equals(whole)
 
 
-def test_pictures_on_which_the_spotter_fails_are_dropped(shards, memory):
+def test_images_on_which_the_spotter_fails_are_dropped(shards, memory):
     samples = index(shards)
     failing = [means(shards)[at] for at in (1, 4)]
 
@@ -158,7 +158,7 @@ def test_failures_are_not_remembered(shards, memory):
     assert len(drops) == 0
 
 
-def test_pictures_that_cannot_be_decoded_are_dropped(shards, memory, monkeypatch):
+def test_images_that_cannot_be_decoded_are_dropped(shards, memory, monkeypatch):
     def refuse(data):
         raise Unusable(CORRUPT_IMAGE, "cut")
 
@@ -170,7 +170,7 @@ def test_pictures_that_cannot_be_decoded_are_dropped(shards, memory, monkeypatch
     assert drops["reason"].to_pylist() == [CORRUPT_IMAGE] * 10
 
 
-def test_what_was_spotted_outlives_a_crash(shards, memory):
+def test_spotted_text_survives_a_crash(shards, memory):
     class Crash(Mean):
         def spot(self, pixels):
             if len(self.seen) == 6:
@@ -192,7 +192,7 @@ def test_a_shard_changed_after_indexing_is_refused(shards, memory):
         spotted(shards, samples, Mean(), memory)
 
 
-def test_a_shard_that_lost_samples_is_refused(shards, memory):
+def test_a_shard_with_missing_samples_is_refused(shards, memory):
     samples = index(shards)
     write_shard(shards[1][1], [])
 
@@ -200,7 +200,7 @@ def test_a_shard_that_lost_samples_is_refused(shards, memory):
         spotted(shards, samples, Mean(), memory)
 
 
-def test_the_log_tells_rate_and_shares(shards, memory, caplog):
+def test_the_log_states_rate_and_shares(shards, memory, caplog):
     samples = index(shards)
     spotted(shards, without(samples, (2, 4)), Mean(), memory)
 
@@ -219,7 +219,7 @@ def test_no_samples_give_no_tables(shards, memory):
 
 
 @pytest.mark.filterwarnings("ignore:This DataLoader will create")  # on a machine with one core
-def test_several_processes_read_the_same_as_one(tmp_path):
+def test_several_processes_give_the_same_result_as_one(tmp_path):
     shards = text_shards(tmp_path, [70, 71])
     samples, failing = index(shards), means(shards)[90]
 

@@ -32,7 +32,7 @@ def stating(*entries):
         ({"polygon": None, "bbox": [1, 2, 0, 0]}, (1.0, 2.0) * 4),
     ],
 )
-def test_polygons_may_be_flat_or_pairs_or_boxes(place, polygon):
+def test_polygons_may_be_flat_lists_pairs_or_boxes(place, polygon):
     table = read_spans(samples(stating({"text": "sale"} | place)))
 
     assert list(spans_of(table)) == [[Span("sale", 1.0, polygon, None)]]
@@ -48,14 +48,14 @@ def test_scores_and_words_are_kept():
     assert list(spans_of(table)) == [[expected]]
 
 
-def test_pictures_without_the_field_show_no_text():
+def test_images_without_the_field_have_no_text():
     table = read_spans(samples(None, "{}", '{"spans": null}', '{"spans": []}'))
 
     assert list(spans_of(table)) == [[], [], [], []]
     assert table["row"].to_pylist() == [0, 1, 2, 3]
 
 
-def test_the_field_has_any_name():
+def test_the_field_may_have_any_name():
     text = json.dumps({"spans": 3, "ocr": [{"text": "sale", "polygon": TRIANGLE}]})
 
     table = read_spans(samples(text), field="ocr")
@@ -94,6 +94,6 @@ def test_no_samples_give_an_empty_table():
     ],
     ids=range(21),
 )
-def test_anything_else_is_refused_by_place(text, message):
+def test_other_values_are_refused_with_their_position(text, message):
     with pytest.raises(InputError, match=f"shard 2, row 1: {message}"):
         read_spans(samples(None, text))

@@ -38,7 +38,7 @@ def rates(thresholds, tokenization="words", *, has_text=True):
     }
 
 
-def test_four_captions_by_hand():
+def test_four_captions_match_a_hand_calculation():
     assert rates([0.6, 0.8, 0.9]) == {
         0.6: (3, Decimal("2.5")),  # apple of two words, Apple, lemon
         0.8: (3, Decimal("1.5")),
@@ -47,12 +47,12 @@ def test_four_captions_by_hand():
     assert rates([0.8], "plain") == {0.8: (3, Decimal("1.5"))}  # apple, Apple: 0.8 alike
 
 
-def test_captions_of_images_without_text_count_apart():
+def test_captions_of_images_without_text_count_separately():
     assert rates([0.6], has_text=False) == {0.6: (1, Decimal(0))}
 
 
 @pytest.mark.parametrize("tokenization", ["words", "plain"])
-def test_at_the_threshold_of_the_audit_rates_are_those_of_table_1(tokenization):
+def test_rates_at_the_threshold_of_the_audit_equal_those_of_table_1(tokenization):
     own = match(*tables())[f"{tokenization}_fuzzy_rate"].drop_null()
 
     with_text, without = (rates([0.8], tokenization, has_text=each)[0.8] for each in (True, False))
@@ -61,7 +61,7 @@ def test_at_the_threshold_of_the_audit_rates_are_those_of_table_1(tokenization):
     assert float(with_text[1] + without[1]) == pytest.approx(sum(own.to_pylist()), abs=1e-12)
 
 
-def test_no_images_give_rows_of_no_captions():
+def test_no_images_give_rows_with_zero_captions():
     found = sweep_fuzzy(*tables([], []), [0.8])
 
     assert found.schema == FUZZY_SWEEP

@@ -45,7 +45,7 @@ def ink_box(mask):
 
 
 @given(text=texts, side=st.sampled_from([16, 33, 64, 224]), type_size=st.sampled_from([5, 9, 32]))
-def test_edges_of_the_picture_are_without_ink(text, side, type_size):
+def test_the_edges_of_the_image_have_no_ink(text, side, type_size):
     mask = mask_of(text, side, type_size)
 
     assert mask.shape == (side, side)
@@ -53,7 +53,7 @@ def test_edges_of_the_picture_are_without_ink(text, side, type_size):
     assert not mask[:, [0, -1]].any()
 
 
-@example("..... CW WWWW J", 33)  # the J would stand below the picture
+@example("..... CW WWWW J", 33)  # the J would stand below the image
 @given(text=texts, side=st.sampled_from([33, 224]))
 def test_ink_is_centred(text, side):
     mask = mask_of(text, side)
@@ -63,7 +63,7 @@ def test_ink_is_centred(text, side):
 
 
 @given(text=texts, side=st.sampled_from([64, 224]))
-def test_lines_hold_all_characters_but_those_cut(text, side):
+def test_lines_have_all_characters_except_those_cut(text, side):
     placed = layout(text, FACE, side=side, type_size=32)
 
     whole, drawn = ("".join("".join(part).split()) for part in (text, placed.lines))
@@ -73,14 +73,14 @@ def test_lines_hold_all_characters_but_those_cut(text, side):
 
 
 @given(text=texts)
-def test_lines_are_no_wider_than_the_picture(text):
+def test_lines_are_no_wider_than_the_image(text):
     placed = layout(text, FACE)
 
     assert all(width(line, placed.type_size) <= 222 for line in placed.lines)
 
 
 @given(word=st.text("aWj.-é", min_size=1, max_size=60))
-def test_word_gets_the_largest_type_in_which_it_fits(word):
+def test_a_word_gets_the_largest_type_size_that_fits(word):
     fitting = [size for size in range(8, 33) if width(word, size) <= 222]
 
     placed = layout(word, FACE)
@@ -90,7 +90,7 @@ def test_word_gets_the_largest_type_in_which_it_fits(word):
 
 
 @given(words=st.lists(st.text("abcdef", min_size=1, max_size=9), min_size=1, max_size=5))
-def test_line_takes_as_many_words_as_fit(words):
+def test_a_line_has_as_many_words_as_fit(words):
     lines = layout(" ".join(words), FACE).lines
 
     assert " ".join(lines) == " ".join(words)
@@ -99,7 +99,7 @@ def test_line_takes_as_many_words_as_fit(words):
 
 
 @given(text=st.text("abcdefgjÁ.'", min_size=1, max_size=9))
-def test_letters_are_those_of_the_font(text):
+def test_letters_equal_those_of_the_font(text):
     page = Image.new("L", (500, 100))
     ImageDraw.Draw(page).text((50, 30), text, font=font(32), fill=255)
 
@@ -109,13 +109,13 @@ def test_letters_are_those_of_the_font(text):
 
 
 @pytest.mark.parametrize("word", ["null", "nan", "NaN", "None", "NA", "true"])
-def test_words_that_stand_for_nothing_elsewhere_are_drawn(word):
+def test_words_that_mean_missing_values_elsewhere_are_drawn(word):
     assert layout(word, FACE) == Layout((word,), 32, 0, 0)
     assert mask_of(word).any()
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n\t\u00a0", "\u200b"])
-def test_text_without_ink_gives_a_blank_picture(text):
+def test_text_without_ink_gives_a_blank_image(text):
     picture = render(text, "gray-black", FACE)
 
     np.testing.assert_array_equal(picture, np.full((224, 224, 3), 128, np.uint8))
@@ -125,7 +125,7 @@ def test_every_white_space_separates_words():
     assert layout("a\nb\u2003c  d ", FACE).lines == ("a b c d",)
 
 
-def test_characters_that_the_font_lacks_are_counted_and_drawn_as_its_box():
+def test_characters_missing_in_the_font_are_counted_and_drawn_as_its_box():
     assert layout("漢x漢 字", FACE).missing_glyphs == 3
     np.testing.assert_array_equal(mask_of("漢"), mask_of("字"))
     assert mask_of("漢").any()
@@ -139,14 +139,14 @@ def test_text_of_many_pages_is_cut_after_the_last_line():
     assert {len(line) for line in placed.lines} == {len(placed.lines[0])}
 
 
-def test_nothing_follows_what_was_cut():
+def test_no_text_is_drawn_after_the_cut():
     placed = layout("W" * 2000 + " i", FACE)
 
     assert "i" not in "".join(placed.lines)
 
 
 @given(covered=st.integers(0, 255))
-def test_styles_mix_background_and_letters(covered):
+def test_styles_blend_background_and_letters(covered):
     mask = np.full((2, 2), covered, np.uint8)
 
     for style, (background, letters) in STYLES.items():
@@ -155,7 +155,7 @@ def test_styles_mix_background_and_letters(covered):
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_styles_are_the_same_letters_in_other_colours(style):
+def test_styles_show_the_same_letters_in_different_colours(style):
     mask, (background, letters) = mask_of("photo"), STYLES[style]
 
     picture = render("photo", style, FACE)
@@ -165,12 +165,12 @@ def test_styles_are_the_same_letters_in_other_colours(style):
     assert (picture[mask > 0].astype(int) != background).mean() > 0.95  # all but the faintest
 
 
-def test_named_colours_are_those_of_the_styles():
+def test_named_colours_match_the_styles():
     named = {"white": 255, "black": 0, "gray": 128}
 
     assert {name: tuple(named[part] for part in name.split("-")) for name in STYLES} == STYLES
 
 
-def test_file_that_is_no_font_is_refused():
+def test_a_file_that_is_not_a_font_is_refused():
     with pytest.raises(InputError, match=r"the font of 4 bytes .* Give the file of a TrueType"):
         layout("a", Typeface(b"text"))

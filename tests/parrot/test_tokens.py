@@ -44,7 +44,7 @@ def test_words_are_runs_of_letters_marks_and_numbers(text):
 
 
 @given(texts)
-def test_plain_words_are_those_that_split_gives(text):
+def test_plain_words_equal_those_from_split(text):
     assert tokens(text, "plain") == text.split()
 
 
@@ -58,7 +58,7 @@ def test_texts_joined_by_a_space_keep_their_words(tokenization, parts):
 
 @pytest.mark.parametrize("tokenization", TOKENIZATIONS)
 @given(texts)
-def test_words_hold_no_white_space_and_are_never_empty(tokenization, text):
+def test_words_contain_no_white_space_and_are_never_empty(tokenization, text):
     for token in tokens(text, tokenization):
         assert token.split() == [token]
 
@@ -90,7 +90,7 @@ def test_canonically_equal_texts_have_equal_words(text):
         ("", []),
     ],
 )
-def test_words_are_found_whatever_case_and_punctuation(text, words):
+def test_words_are_found_in_any_case_and_with_any_punctuation(text, words):
     assert tokens(text, "words") == words
 
 

@@ -36,20 +36,20 @@ def run():
         ("album", "notices", {"album", "notices"}),
     ],
 )
-def test_a_model_was_trained_on_its_manifests_corpora_and_those_of_its_start(
+def test_a_model_is_trained_on_the_corpora_of_its_manifests_and_of_its_start(
     run, manifest, weights, corpora
 ):
     assert trained_on(run(manifest, weights), "own") == corpora
 
 
-def test_recipes_that_start_from_themselves_are_looked_at_once():
+def test_recipes_that_start_from_themselves_are_visited_once():
     settings = read_settings(CONFIG / "micro_parrot.yaml")
     settings["recipes"]["brief"]["start_from"] = {"recipe": "brief", "manifest": "album"}
 
     assert trained_on(parse_settings(settings), "own") == {"posters"}
 
 
-def test_tables_warn_where_the_scores_are_of_the_encoders_training_corpus(run):
+def test_tables_warn_if_scores_are_on_the_training_corpus_of_the_encoder(run):
     settings = run("posters")
 
     tables = profile_tables(settings) | curated_tables(settings)
@@ -59,7 +59,7 @@ def test_tables_warn_where_the_scores_are_of_the_encoders_training_corpus(run):
         assert note.startswith("Warning: reader was trained on posters, which it scores here")
 
 
-def test_an_encoder_that_was_trained_on_other_pairs_draws_no_warning(run):
+def test_an_encoder_trained_on_other_pairs_gives_no_warning(run):
     settings = run("album")
 
     tables = profile_tables(settings) | curated_tables(settings)
@@ -68,7 +68,7 @@ def test_an_encoder_that_was_trained_on_other_pairs_draws_no_warning(run):
 
 
 @pytest.mark.parametrize("config", ["demo.yaml", "evidence.yaml"])
-def test_no_encoder_of_our_own_runs_scores_what_it_was_trained_on(config):
+def test_no_encoder_of_our_runs_scores_its_own_training_corpus(config):
     settings = parse_settings(read_settings(CONFIG / config))
 
     audit = settings.section(Parrot)

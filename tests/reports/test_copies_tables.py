@@ -75,7 +75,7 @@ def test_the_summary_counts_images_by_their_nearest_copy(testsets):
     assert (a["images"], a["with_copy"], a["share"], a["lookalikes"]) == (2, 0, 0.0, 0)
 
 
-def test_the_figure_of_shares_shows_each_test_sets_images_with_a_copy(testsets):
+def test_the_figure_shows_the_share_of_images_with_a_copy_per_test_set(testsets):
     found = copies(("val", 0, 5, "edited"), ("val", 0, 6, "edited"), ("val", 2, 7, "lookalike"))
     hashed = images(*(("val", 0, row, 90) for row in range(4)), ("a", 0, 0, 90))
     views = {"images": hashed, "copies": found, "testsets": testsets, "kinds": KINDS}
@@ -89,7 +89,7 @@ def test_the_figure_of_shares_shows_each_test_sets_images_with_a_copy(testsets):
     assert draw_dots(table, options).axes[0].get_title(loc="left") == "in web"
 
 
-def test_pairs_are_listed_nearest_first_and_lookalikes_left_out(testsets):
+def test_pairs_are_listed_nearest_first_without_lookalikes(testsets):
     found = copies(
         ("val", 3, 9, "lookalike"), ("val", 1, 5, "edited"), ("val", 2, 6, "identical pixels")
     )
@@ -157,7 +157,7 @@ def threshold(method, value, *, chosen, note=None):
     }
 
 
-def test_thresholds_name_the_chosen_one_and_those_that_the_settings_give():
+def test_the_table_shows_the_chosen_thresholds_and_those_in_the_settings():
     table = pa.Table.from_pylist(
         [
             threshold("hash", 30.0, chosen=False),

@@ -38,7 +38,7 @@ def ticks(axes):
     return [label.get_text() for label in axes.get_xticklabels()]
 
 
-def test_bars_are_as_high_as_their_values_series_by_series():
+def test_bar_heights_equal_the_values_of_each_series():
     (axes,) = draw(group(0, "small", 0.1, 0.2), group(1, "large", 0.3, 0.4)).axes
 
     assert heights(axes) == pytest.approx([0.1, 0.3, 0.2, 0.4])
@@ -52,7 +52,7 @@ def test_accuracies_are_in_percent():
     assert axes.get_ylabel() == "accuracy (%)"
 
 
-def test_whiskers_reach_from_low_to_high_where_both_are_known():
+def test_whiskers_extend_from_low_to_high_if_both_are_known():
     (axes,) = draw(group(0, "x", (0.1, 0.2, 0.5), 0.3)).axes
 
     ends = [line for container in axes.containers for line in container if line is not None]
@@ -63,7 +63,7 @@ def test_whiskers_reach_from_low_to_high_where_both_are_known():
     ]
 
 
-def test_the_default_bears_an_asterisk_and_its_word_is_not_broken():
+def test_the_default_has_an_asterisk_and_its_word_is_not_broken():
     (axes,) = draw(group(0, "learned", 0.1, is_default=True), group(1, "100", 0.2)).axes
 
     assert ticks(axes) == ["learned*", "100"]
@@ -75,13 +75,13 @@ def test_a_group_without_a_value_has_no_bar():
     assert ticks(axes) == ["1"]
 
 
-def test_a_panel_without_any_says_so():
+def test_a_panel_without_any_value_says_so():
     (axes,) = draw(group(0, "1", None), empty="no records with objects").axes
 
     assert texts(axes) == ["no records with objects"]
 
 
-def test_chance_is_a_line_that_the_legend_names():
+def test_chance_is_a_line_named_in_the_legend():
     figure = draw(group(0, "x", 0.6, scale="selection", chance=0.5))
 
     assert [text.get_text() for text in figure.legends[0].texts] == ["PPG", "chance"]
@@ -89,7 +89,7 @@ def test_chance_is_a_line_that_the_legend_names():
     assert [50, 50] in lines
 
 
-def test_numbers_of_records_stand_with_their_shares():
+def test_numbers_of_records_are_shown_with_their_shares():
     rows = group(0, "", 0.1, records=10_000, share=0.00005)
 
     (axes,) = draw(rows, group="records").axes
@@ -97,7 +97,7 @@ def test_numbers_of_records_stand_with_their_shares():
     assert ticks(axes) == ["10k\n<0.01"]
 
 
-def test_panels_stand_in_rows_and_one_alone_fills_its_row():
+def test_panels_are_arranged_in_rows_and_a_single_one_fills_its_row():
     above = [group(0, "x", 0.1, place=(0, column)) for column in (0, 1)]
 
     figure = draw(*above, group(0, "x", 0.1, place=(1, 0), scale="utility"))
@@ -108,7 +108,7 @@ def test_panels_stand_in_rows_and_one_alone_fills_its_row():
     assert below.width > 1.8 * left.width
 
 
-def test_bytes_repeat():
+def test_drawing_twice_gives_the_same_bytes():
     rows = [group(0, "x", (0.1, 0.2, 0.3), 0.4), group(1, "y", 0.2, 0.1)]
 
     assert figure_bytes(draw(*rows)) == figure_bytes(draw(*rows))

@@ -49,7 +49,7 @@ def legend(figure):
     return [text.get_text() for text in figure.legends[0].texts]
 
 
-def test_a_point_stands_in_the_middle_of_its_bin_with_its_interval():
+def test_a_point_is_in_the_middle_of_its_bin_with_its_interval():
     (axes,) = draw(answers(0, [0.4, 0.95])).axes
 
     (found,) = points(axes)
@@ -61,7 +61,7 @@ def test_a_point_stands_in_the_middle_of_its_bin_with_its_interval():
     ]
 
 
-def test_test_sets_of_one_bin_stand_beside_each_other_within_it():
+def test_test_sets_in_one_bin_are_drawn_side_by_side_within_it():
     (axes,) = draw(*(answers(n, [0.4]) for n in range(6))).axes
 
     middles = [found[0][0] for found in points(axes)]
@@ -80,7 +80,7 @@ def test_the_curve_is_the_logistic_fit_over_the_range_of_the_bins():
     np.testing.assert_allclose(y, 100 / (1 + np.exp(3 - 5 * x)))
 
 
-def test_without_a_fit_there_are_points_and_no_curve():
+def test_without_a_fit_there_are_points_but_no_curve():
     figure = draw(answers(0, [1.0, 1.0], fit=None, rho=None))
 
     (axes,) = figure.axes
@@ -110,7 +110,7 @@ def test_the_papers_points_are_hollow_and_named_in_the_legend():
     assert legend(figure)[-1] == "in the paper"
 
 
-def test_only_points_of_the_paper_make_no_figure():
+def test_points_of_the_paper_alone_give_no_figure():
     figure = draw(of_paper(0, 0.38, 0.35), empty="no images")
 
     (axes,) = figure.axes
@@ -119,7 +119,7 @@ def test_only_points_of_the_paper_make_no_figure():
     assert "in the paper" not in legend(figure)
 
 
-def test_with_nothing_to_show_it_says_why():
+def test_an_empty_figure_states_the_reason():
     figure = draw(answers(0, [], fit=None, rho=None), empty="no images")
 
     (axes,) = figure.axes
@@ -128,7 +128,7 @@ def test_with_nothing_to_show_it_says_why():
     assert not axes.xaxis.get_tick_params()["labelbottom"]
 
 
-def test_axes_are_named_with_their_units():
+def test_axes_are_labelled_with_their_units():
     (axes,) = draw(answers(0, [0.4])).axes
 
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("similarity", "top-1 accuracy (%)")
@@ -141,7 +141,7 @@ def test_equal_tables_give_equal_bytes():
     assert figure_bytes(draw(*rows)) == figure_bytes(draw(*rows))
 
 
-def test_the_images_of_each_bin_stand_above_it_a_line_for_each_test_set():
+def test_image_counts_are_above_each_bin_with_a_line_per_test_set():
     (axes,) = draw(answers(0, [0.4, 0.95]), answers(1, [0.5], start=0.65)).axes
 
     counts = {(text.get_text(), round(text.get_position()[0], 3)) for text in axes.texts}

@@ -76,7 +76,7 @@ def test_a_series_is_a_line_through_its_points_and_the_baseline():
     assert line.get_markevery() == [0, 1]  # where the baseline is, there is its star
 
 
-def test_every_point_has_its_interval_and_the_axes_hold_them():
+def test_every_point_has_its_interval_within_the_axes():
     (axes,) = draw(curve("near", [(50, 0.2), (100, 0.7)])).axes
 
     pruned, unpruned = (
@@ -101,7 +101,7 @@ def test_models_without_an_accuracy_have_no_point():
     assert notes(figure) == [[]]
 
 
-def test_without_any_accuracy_nothing_is_drawn_and_said():
+def test_without_any_accuracy_the_figure_shows_only_a_note():
     figure = draw(curve("near", [(50, None)], whole=None))
 
     assert notes(figure) == [["no images"]]
@@ -109,7 +109,7 @@ def test_without_any_accuracy_nothing_is_drawn_and_said():
     assert not figure.axes[0].xaxis.get_tick_params()["labelbottom"]
 
 
-def test_panels_share_an_axis_that_begins_at_0():
+def test_panels_share_an_axis_that_starts_at_0():
     figure = draw(curve("near", [(50, 0.3)]), curve("near", [(50, 0.7)], panel=1))
 
     (low, high), other = (axes.get_ylim() for axes in figure.axes)
@@ -134,7 +134,7 @@ def test_two_families_have_a_baseline_each():
     assert figure.axes[0].get_xlabel() == "samples kept (%)"
 
 
-def test_groups_of_one_baseline_share_its_star():
+def test_groups_with_the_same_baseline_share_its_star():
     figure = draw(
         curve("near", [(100, 0.3)]), curve("near", [(100, 0.2)], series=1, group=1), x="removed"
     )
@@ -153,7 +153,7 @@ def test_relative_changes_are_drawn_around_zero():
     assert axes.get_ylim()[0] < -60
 
 
-def test_series_differ_even_without_colour():
+def test_series_are_distinguishable_without_colour():
     rows = [
         curve(pruning, [(100, 0.3)], series=3 * group + n, group=group)
         for group in (0, 1)
@@ -168,7 +168,7 @@ def test_series_differ_even_without_colour():
     assert handles[0].get_color() == PALETTE["near"]
 
 
-def test_millions_are_written_as_such(monkeypatch):
+def test_large_sizes_are_shown_in_millions(monkeypatch):
     monkeypatch.setitem(SIZES, "web", 200_000_000)
 
     figure = draw(curve("near", [(50_000_000, 0.3)]))
@@ -177,7 +177,7 @@ def test_millions_are_written_as_such(monkeypatch):
     assert lines(figure.axes[0])["near-pruned 0"][0] == pytest.approx([50, 200])
 
 
-def test_thousands_are_grouped(monkeypatch):
+def test_thousands_are_separated(monkeypatch):
     monkeypatch.setitem(SIZES, "web", 20_000)
 
     figure = draw(curve("near", [(10_000, 0.3)]))
@@ -187,7 +187,7 @@ def test_thousands_are_grouped(monkeypatch):
     assert "10\N{NARROW NO-BREAK SPACE}000" in numbers
 
 
-def test_with_the_baseline_alone_no_number_is_made_up():
+def test_the_baseline_alone_gives_no_invented_axis_numbers():
     figure = draw(curve("near", [(50, None)]), x="removed")
 
     figure.draw_without_rendering()

@@ -21,7 +21,7 @@ def draw(*panels):
     return draw_differences(table, OPTIONS)
 
 
-def test_bins_stand_at_their_edges_in_percent():
+def test_bins_are_drawn_at_their_edges_in_percent():
     (axes,) = draw(panel(0, (-0.5, 0.25), (1.0, 0.75))).axes
 
     bars = [(bar.get_x(), bar.get_width(), bar.get_height()) for bar in axes.patches]
@@ -36,21 +36,21 @@ def test_bins_below_zero_differ_in_colour_and_hatching():
     assert (below.get_hatch(), above.get_hatch()) == ("/////", "")
 
 
-def test_the_panel_says_how_many_are_below_zero_above_all_bars():
+def test_the_panel_states_the_share_below_zero_above_all_bars():
     (axes,) = draw(panel(0, (0.0, 1.0), below=0.125)).axes
 
     assert [text.get_text() for text in axes.texts] == ["below 0: 12.5 %"]
     assert axes.get_ylim() == (0, pytest.approx(125))
 
 
-def test_panels_share_their_horizontal_axis_and_each_is_as_high_as_its_bars():
+def test_panels_share_their_horizontal_axis_and_fit_their_own_bars():
     first, second = draw(panel(0, (0.0, 1.0)), panel(1, (-0.5, 0.5))).axes
 
     assert first.get_ylim()[1] == 2 * second.get_ylim()[1]
     assert first.get_xlim() == second.get_xlim()
 
 
-def test_a_panel_without_pictures_says_so():
+def test_a_panel_without_images_says_so():
     first, second = draw(panel(0, (0.0, 1.0)), panel(1)).axes
 
     assert [text.get_text() for text in second.texts] == ["no images"]
@@ -58,13 +58,13 @@ def test_a_panel_without_pictures_says_so():
     assert not second.patches
 
 
-def test_without_any_picture_there_are_no_numbers():
+def test_without_any_image_there_are_no_numbers():
     (axes,) = draw(panel(0)).axes
 
     assert axes.xaxis.get_tick_params()["labelbottom"] is False
 
 
-def test_bytes_repeat():
+def test_drawing_twice_gives_the_same_bytes():
     rows = panel(0, (0.0, 1.0))
 
     assert figure_bytes(draw(rows)) == figure_bytes(draw(rows))

@@ -46,7 +46,7 @@ def texts(axes):
     return [text.get_text() for text in axes.texts]
 
 
-def test_lines_stand_below_the_titles_of_their_groups():
+def test_lines_are_below_the_titles_of_their_groups():
     (axes,) = draw(mark(2, 0.5, group=1), mark(1, 0.25), mark(0, 0.75)).axes
 
     assert labels(axes) == ["group 0", "line 0", "line 1", "group 1", "line 2"]
@@ -55,7 +55,7 @@ def test_lines_stand_below_the_titles_of_their_groups():
     assert axes.get_ylim()[0] > axes.get_ylim()[1]
 
 
-def test_marks_stand_at_the_values_and_shares_in_percent():
+def test_marks_are_at_the_values_and_shares_are_in_percent():
     rows = [mark(0, 0.5), mark(1, 0.25)]
 
     assert marks(draw(*rows).axes[0]) == [[0.5, 0.25]]
@@ -71,14 +71,14 @@ def test_marks_of_a_line_do_not_hide_each_other():
     assert all(abs(height - place) < 0.5 for height in heights)
 
 
-def test_whiskers_reach_from_low_to_high_where_both_are_known():
+def test_whiskers_extend_from_low_to_high_if_both_are_known():
     (axes,) = draw(mark(0, 0.5, low=0.25, high=0.75), mark(1, 0.5)).axes
 
     (whisker,) = [path for each in axes.collections for path in each.get_paths()]
     assert whisker.vertices[:, 0].tolist() == [0.25, 0.75]
 
 
-def test_the_reference_is_a_line_that_the_legend_names_last():
+def test_the_reference_is_a_line_named_last_in_the_legend():
     figure = draw(mark(0, 0.5, reference=0.375), mark(0, 0.25, series=1, reference=0.375))
 
     names = [text.get_text() for text in figure.legends[0].texts]
@@ -106,13 +106,13 @@ def test_a_figure_without_any_line_has_no_numbers():
     assert figure.legends == []
 
 
-def test_a_long_title_of_a_line_is_cut():
+def test_a_long_line_title_is_truncated():
     (axes,) = draw(mark(0, 0.5, row_title="x" * 60)).axes
 
     assert labels(axes)[1] == "x" * 27 + "…"
 
 
-def test_a_second_round_of_series_is_hollow():
+def test_series_that_repeat_a_colour_are_hollow():
     (axes,) = draw(*(mark(0, 0.5, series=n) for n in range(9))).axes
 
     first, *_, last = [line for line in axes.lines if line.get_linestyle() == "None"]
@@ -120,14 +120,14 @@ def test_a_second_round_of_series_is_hollow():
     assert (first.get_markerfacecolor(), last.get_markerfacecolor()) == (first.get_color(), "white")
 
 
-def test_five_panels_stand_in_two_rows():
+def test_five_panels_are_arranged_in_two_rows():
     figure = draw(*(mark(0, 0.5, panel=n) for n in range(5)))
 
     tops = [axes.get_subplotspec().rowspan.start for axes in figure.axes if axes.get_visible()]
     assert tops == [0, 0, 0, 0, 1]
 
 
-def test_bytes_repeat():
+def test_drawing_twice_gives_the_same_bytes():
     rows = [mark(0, 0.5, low=0.4, high=0.6, reference=0.3), mark(1, None)]
 
     assert figure_bytes(draw(*rows)) == figure_bytes(draw(*rows))

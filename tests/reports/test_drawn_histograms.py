@@ -31,7 +31,7 @@ def stairs(axes):
     return [patch.get_data() for patch in axes.patches]
 
 
-def test_each_series_is_a_shape_of_its_bins():
+def test_each_series_is_drawn_as_the_outline_of_its_bins():
     figure = draw(histogram(0, 0, [0.25, 0.75]), histogram(0, 1, [1.0], start=0.5))
 
     (axes,) = figure.axes
@@ -42,7 +42,7 @@ def test_each_series_is_a_shape_of_its_bins():
     assert second.edges.tolist() == pytest.approx([0.5, 0.6])
 
 
-def test_a_bin_that_the_table_lacks_is_empty():
+def test_a_bin_missing_in_the_table_is_empty():
     figure = draw(histogram(0, 0, [0.5, 0, 0, 0.5], start=-0.2))
 
     ((values, edges, _),) = stairs(figure.axes[0])
@@ -62,14 +62,14 @@ def test_the_legend_names_both_series_even_if_one_is_empty_here():
     assert notes == [[], ["no images"]]
 
 
-def test_series_differ_even_without_colour():
+def test_series_are_distinguishable_without_colour():
     first, second = draw(histogram(0, 0, [1.0]), histogram(0, 1, [1.0])).axes[0].patches
 
     assert (first.get_hatch(), second.get_hatch()) == (None, "////")
     assert first.get_linestyle() != second.get_linestyle()
 
 
-def test_the_edge_is_a_line_at_1_that_the_legend_names():
+def test_the_border_is_a_line_at_1_named_in_the_legend():
     figure = draw(histogram(0, 0, [2.5]), y="density", edge="the gap")
 
     (axes,) = figure.axes

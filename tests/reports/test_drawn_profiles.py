@@ -36,7 +36,7 @@ def test_each_series_has_a_mark_in_every_group_and_no_line_between_groups():
     assert {raw.get_linestyle(), removed.get_linestyle()} == {"None"}
 
 
-def test_equal_values_of_a_group_stand_beside_each_other():
+def test_equal_values_of_a_group_are_drawn_side_by_side():
     (axes,) = draw(group(0, raw=0.25, all=0.25, co=0.25), groups="below").axes
 
     heights = [line.get_ydata()[0] for line in marks(axes)]
@@ -44,7 +44,7 @@ def test_equal_values_of_a_group_stand_beside_each_other():
     assert all(-0.5 < height < 0.5 for height in heights)
 
 
-def test_a_whisker_reaches_over_the_interval_where_it_is_known():
+def test_a_whisker_covers_the_interval_if_it_is_known():
     known, unknown = group(0, raw=0.5), group(1, raw=0.25)
 
     (axes,) = draw(
@@ -73,7 +73,7 @@ def test_random_removal_has_the_colour_of_removal_and_hollow_marks():
 
 
 @pytest.mark.parametrize(("groups", "titles"), [(30, 30), (31, 0)])
-def test_many_groups_beside_each_other_have_no_titles(groups, titles):
+def test_many_groups_side_by_side_have_no_titles(groups, titles):
     (axes,) = draw(*(group(n, raw=0.5) for n in range(groups))).axes
 
     assert len(axes.get_xticklabels()) == titles
@@ -100,13 +100,13 @@ def test_the_legend_names_what_is_drawn():
     assert [text.get_text() for text in figure.legends[0].texts] == ["is raw", "is all"]
 
 
-def test_no_means_at_all_are_said():
+def test_a_figure_without_means_says_so():
     (axes,) = draw(group(0, raw=None)).axes
 
     assert [text.get_text() for text in axes.texts] == ["no images"]
 
 
-def test_no_groups_at_all_are_said():
+def test_a_figure_without_groups_says_so():
     empty = pa.Table.from_pylist(group(0, raw=0.5)).slice(0, 0)
 
     (axes,) = draw_profiles(empty, BESIDE).axes
@@ -114,5 +114,5 @@ def test_no_groups_at_all_are_said():
     assert [text.get_text() for text in axes.texts] == ["no images"]
 
 
-def test_bytes_repeat():
+def test_drawing_twice_gives_the_same_bytes():
     assert figure_bytes(draw(group(0, raw=0.5))) == figure_bytes(draw(group(0, raw=0.5)))

@@ -48,7 +48,7 @@ def texts(axes):
 FIVE = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
-def test_a_box_spans_the_quartiles_a_line_the_tails_and_a_mark_is_the_median():
+def test_a_box_shows_the_quartiles_a_line_the_tails_and_a_mark_the_median():
     (axes,) = draw(box(0, FIVE)).axes
 
     assert boxes(axes) == [(0.25, 0.75)]
@@ -57,7 +57,7 @@ def test_a_box_spans_the_quartiles_a_line_the_tails_and_a_mark_is_the_median():
     assert [list(line.get_ydata()) for line in axes.lines] == [[0.5]]
 
 
-def test_boxes_of_an_interval_stand_beside_each_other_and_are_all_seen():
+def test_boxes_of_an_interval_are_side_by_side_and_all_visible():
     (axes,) = draw(*(box(0, FIVE, series=n, encoder=n) for n in range(6))).axes
 
     sides = [(bar.get_x(), bar.get_x() + bar.get_width()) for bar in axes.patches]
@@ -97,7 +97,7 @@ def test_without_boxes_the_figure_says_so():
     assert figure.legends == []
 
 
-def test_bytes_of_boxes_repeat():
+def test_drawing_boxes_twice_gives_the_same_bytes():
     assert figure_bytes(draw(box(0, FIVE))) == figure_bytes(draw(box(0, FIVE)))
 
 
@@ -115,7 +115,7 @@ def tallies(*counts):
     return draw_tallies(pa.Table.from_pylist(rows), OPTIONS)
 
 
-def test_bars_are_as_high_as_the_counts_on_a_logarithmic_axis():
+def test_bar_heights_equal_the_counts_on_a_logarithmic_axis():
     (axes,) = tallies([1000, 0, 1], [20, 3, 0]).axes
 
     assert [bar.get_height() for bar in axes.patches] == [1000, 1, 20, 3]
@@ -124,7 +124,7 @@ def test_bars_are_as_high_as_the_counts_on_a_logarithmic_axis():
     assert ticks(axes) == ["1\N{EN DASH}9", "10\N{EN DASH}99", "100\N{EN DASH}999"]
 
 
-def test_without_words_tallies_say_so():
+def test_tallies_without_words_say_so():
     figure = tallies([0], [0])
 
     assert texts(figure.axes[0]) == ["no words"]
@@ -132,5 +132,5 @@ def test_without_words_tallies_say_so():
 
 
 @pytest.mark.parametrize("counts", [[[0]], [[1]], [[5, 0, 400_000], [1, 2, 3]]])
-def test_bytes_of_tallies_repeat(counts):
+def test_drawing_tallies_twice_gives_the_same_bytes(counts):
     assert figure_bytes(tallies(*counts)) == figure_bytes(tallies(*counts))

@@ -47,7 +47,7 @@ def names(axes):
     return [text.get_text() for text in axes.texts]
 
 
-def test_points_stand_at_their_values_in_the_colours_of_their_series():
+def test_points_are_at_their_values_in_the_colours_of_their_series():
     (axes,) = draw(point(0.25, 0.0625), point(0.5, 0.125, series=2)).axes
 
     assert marks(axes) == [
@@ -56,7 +56,7 @@ def test_points_stand_at_their_values_in_the_colours_of_their_series():
     ]
 
 
-def test_the_default_is_hollow_and_named_in_the_legend_alone():
+def test_the_default_is_hollow_and_named_only_in_the_legend():
     figure = draw(point(0.25, 0.0625, is_default=True, title="default"), point(0.5, 0.125))
 
     (axes,) = figure.axes
@@ -66,7 +66,7 @@ def test_the_default_is_hollow_and_named_in_the_legend_alone():
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["series 0"]
 
 
-def test_axes_reach_as_far_as_the_intervals_do():
+def test_the_axes_extend_as_far_as_the_intervals():
     (axes,) = draw(point(0.25, 0.125, reach=0.0625)).axes
 
     ends = np.concatenate([part.vertices for each in axes.collections for part in each.get_paths()])
@@ -77,14 +77,14 @@ def test_axes_reach_as_far_as_the_intervals_do():
 
 
 @pytest.mark.parametrize(("y", "lines"), [(0.005, [0]), (0.5, [])])
-def test_a_line_stands_at_no_gap_where_the_axis_holds_it(y, lines):
+def test_a_line_marks_a_gap_of_zero_if_the_axis_includes_it(y, lines):
     (axes,) = draw(point(0.25, y)).axes
 
     dashed = [line for line in axes.lines if line.get_linestyle() == "--"]
     assert [line.get_ydata()[0] for line in dashed] == lines
 
 
-def test_names_cover_neither_each_other_nor_points():
+def test_names_overlap_neither_each_other_nor_points():
     rng = np.random.default_rng(0)
     places = rng.normal([0.25, 0.0625], [0.02, 0.02], (12, 2))
     figure = draw(*(point(x, y, title=f"value {n}") for n, (x, y) in enumerate(places)))

@@ -9,7 +9,7 @@ STANDING = {"bars": "standing", "x_label": "groups"}
 
 
 def bar(position, *shares, panel=0, pictures=1200):
-    """The rows of a bar: a share of each kind, or None without pictures."""
+    """The rows of a bar: a share of each kind, or None without images."""
     same = {"panel_position": panel, "panel_title": f"panel {panel}", "bar_position": position}
     same |= {"bar_title": f"bar {position}", "all_pictures": pictures}
     return [
@@ -32,19 +32,19 @@ def texts(axes):
     return [text.get_text() for text in axes.texts]
 
 
-def test_the_last_kind_stands_first_and_a_bar_is_all_of_them():
+def test_the_last_kind_is_drawn_first_and_a_bar_adds_up_all_kinds():
     (axes,) = draw(bar(0, 0.5, 0.375, 0.125)).axes
 
     assert parts(axes) == [(0, 12.5), (12.5, 37.5), (50, 50)]
 
 
-def test_a_part_has_its_number_where_there_is_room():
+def test_a_part_has_its_number_if_there_is_room():
     (axes,) = draw(bar(0, 0.5, 0.45, 0.05)).axes
 
     assert texts(axes) == ["45.0", "50.0"]
 
 
-def test_lying_bars_are_named_with_their_size_from_above():
+def test_horizontal_bars_are_labelled_with_their_size_from_the_top():
     (axes,) = draw(bar(1, 1, 0, 0, pictures=20_000), bar(0, 1, 0, 0)).axes
 
     names = [label.get_text() for label in axes.get_yticklabels()]
@@ -52,7 +52,7 @@ def test_lying_bars_are_named_with_their_size_from_above():
     assert axes.yaxis_inverted()
 
 
-def test_panels_of_lying_bars_stand_below_each_other_on_one_axis():
+def test_panels_of_horizontal_bars_are_stacked_on_one_axis():
     figure = draw(bar(0, 1, 0, 0), bar(0, 0, 0, 1, panel=1))
 
     first, second = figure.axes
@@ -61,7 +61,7 @@ def test_panels_of_lying_bars_stand_below_each_other_on_one_axis():
     assert first.get_shared_x_axes().joined(first, second)
 
 
-def test_standing_bars_are_as_wide_as_a_page_and_rise():
+def test_vertical_bars_are_as_wide_as_a_page_and_rise():
     figure = draw(bar(0, 0.25, 0, 0.75), bar(1, 1, 0, 0), **STANDING)
 
     (axes,) = figure.axes
@@ -72,7 +72,7 @@ def test_standing_bars_are_as_wide_as_a_page_and_rise():
 
 
 @pytest.mark.parametrize(("bars", "titles"), [(30, 30), (31, 0)])
-def test_many_standing_bars_have_no_titles(bars, titles):
+def test_many_vertical_bars_have_no_titles(bars, titles):
     (axes,) = draw(*(bar(n, 1, 0, 0) for n in range(bars)), **STANDING).axes
 
     assert len(axes.get_xticklabels()) == titles
@@ -86,14 +86,14 @@ def test_the_legend_names_kinds_in_the_order_of_a_bar():
 
 
 @pytest.mark.parametrize("options", [{}, STANDING])
-def test_a_panel_without_pictures_says_so(options):
+def test_a_panel_without_images_says_so(options):
     (axes,) = draw(bar(0, None, None, None), **options).axes
 
     assert texts(axes) == ["no images"]
     assert not axes.patches
 
 
-def test_no_groups_at_all_are_a_panel_that_says_so():
+def test_a_panel_without_groups_says_so():
     empty = pa.Table.from_pylist(bar(0, 1, 0, 0)).slice(0, 0)
 
     (axes,) = draw_stacks(empty, STANDING).axes
@@ -101,5 +101,5 @@ def test_no_groups_at_all_are_a_panel_that_says_so():
     assert texts(axes) == ["no images"]
 
 
-def test_bytes_repeat():
+def test_drawing_twice_gives_the_same_bytes():
     assert figure_bytes(draw(bar(0, 0.5, 0, 0.5))) == figure_bytes(draw(bar(0, 0.5, 0, 0.5)))

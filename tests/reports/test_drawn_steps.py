@@ -35,14 +35,14 @@ def test_a_stair_falls_at_each_recall_from_all_records_to_none():
     assert reference.get_xdata().tolist() == [0, 0, 0.5, 1]
 
 
-def test_the_panel_says_its_size_and_the_area():
+def test_the_panel_states_its_size_and_the_area():
     (axes,) = draw(panel(stairs=BOTH, is_default=True)).axes
 
     assert axes.get_title(loc="left") == "700 training samples*"
     assert [text.get_text() for text in axes.texts] == ["AUCG = 0.125"]
 
 
-def test_the_panel_says_what_is_left_net_of_the_hold_out():
+def test_the_panel_states_the_area_net_of_the_hold_out_set():
     (axes,) = draw(panel(stairs=BOTH, aucg_net=-0.0625)).axes
 
     said = "AUCG = 0.125\nnet = \N{MINUS SIGN}0.062"
@@ -63,5 +63,5 @@ def test_a_panel_without_records_says_so():
     assert figure.axes[1].get_title(loc="left") == "10M training samples"
 
 
-def test_bytes_repeat():
+def test_drawing_twice_gives_the_same_bytes():
     assert figure_bytes(draw(panel(stairs=BOTH))) == figure_bytes(draw(panel(stairs=BOTH)))

@@ -16,7 +16,7 @@ def draw(*points):
     return draw_figure("trade_off", table, {})
 
 
-def test_the_legend_names_the_chosen_threshold_and_the_line_of_what_was_asked():
+def test_the_legend_names_the_chosen_threshold_and_the_line_of_the_requested_rate():
     figure = draw((9.0, 1.0, 0.5, False), (19.0, 20.0, 0.75, True))
 
     names = [text.get_text() for text in figure.legends[0].texts]
@@ -33,5 +33,5 @@ def test_without_thresholds_the_figure_says_so():
     assert figure.legends == []
 
 
-def test_bytes_repeat():
+def test_drawing_twice_gives_the_same_bytes():
     assert figure_bytes(draw((9.0, 1.0, 0.5, True))) == figure_bytes(draw((9.0, 1.0, 0.5, True)))

@@ -46,7 +46,7 @@ def test_words_follow_the_title_of_their_part_in_the_order_of_the_table():
     ]
 
 
-def test_the_size_goes_by_the_logarithm_of_the_frequency():
+def test_the_size_grows_with_the_logarithm_of_the_frequency():
     figure = draw(part(0, "head", {"a": 100, "b": 10, "c": 1}))
 
     sizes = {text: points for points, text in text_sizes(figure)}
@@ -54,7 +54,7 @@ def test_the_size_goes_by_the_logarithm_of_the_frequency():
     assert sizes["a"] - sizes["b"] == sizes["b"] - sizes["c"]
 
 
-def test_equally_frequent_words_are_equally_large():
+def test_equally_frequent_words_have_the_same_size():
     figure = draw(part(0, "tail", {"a": 1, "b": 1}))
 
     (size,) = {points for points, text in text_sizes(figure) if text in "ab"}
@@ -65,14 +65,14 @@ def test_a_part_without_words_says_so():
     assert texts(draw(part(0, "middle", {}))) == ["middle", "no words"]
 
 
-def test_a_part_says_how_many_of_its_words_are_shown():
+def test_a_part_states_how_many_of_its_words_are_shown():
     figure = draw(part(0, "tail", {"a": 2, "b": 1}, words=400_000))
 
     (title, *_) = texts(figure)
     assert title.endswith("; the first 2")
 
 
-def test_words_that_would_make_the_figure_too_high_are_left_out():
+def test_words_that_make_the_figure_too_high_are_omitted():
     long = {f"{n:03}" + "m" * 300: 1 for n in range(60)}
 
     title, *words = texts(draw(part(0, "tail", long)))
@@ -81,7 +81,7 @@ def test_words_that_would_make_the_figure_too_high_are_left_out():
     assert all(word.endswith("…") for word in words)
 
 
-def test_letters_that_the_font_lacks_and_dollars_are_drawn_without_complaint():
+def test_letters_missing_in_the_font_and_dollars_are_drawn_without_warnings():
     figure = draw(part(0, "head", {"書籍": 3, "$a$": 2, "$\\x$": 1}))
 
     assert texts(figure)[1:] == ["\N{REPLACEMENT CHARACTER}" * 2, "$a$", "$\\x$"]
@@ -108,7 +108,7 @@ def test_no_word_overlaps_another_or_leaves_the_page(words):
         assert apart or one.y0 >= other.y1 - 1 or other.y0 >= one.y1 - 1
 
 
-def test_bytes_repeat():
+def test_drawing_twice_gives_the_same_bytes():
     parts = [part(0, "head", {"the": 90, "and": 30}), part(1, "tail", {})]
 
     assert figure_bytes(draw(*parts)) == figure_bytes(draw(*parts))

@@ -24,7 +24,7 @@ def answers(seed, n, slope):
 
 
 @pytest.mark.parametrize(("n", "slope"), [(60, 3), (1000, -2), (1000, 9), (20_000, 40)])
-def test_a_logistic_fit_is_scikit_learns(n, slope):
+def test_a_logistic_fit_equals_that_of_scikit_learn(n, slope):
     x, correct = answers(n, n, slope)
     model = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-10, max_iter=1000)
     model.fit(x[:, None], correct)
@@ -34,7 +34,7 @@ def test_a_logistic_fit_is_scikit_learns(n, slope):
     assert logistic_fit(x, correct) == pytest.approx(expected, rel=1e-6)
 
 
-def test_a_steep_fit_needs_halved_steps_and_is_found():
+def test_a_steep_fit_that_needs_halved_steps_is_found():
     x = np.linspace(0, 1, 2001)
     correct = x > 0.5
     correct[[990, 1010]] = ~correct[[990, 1010]]  # two answers keep it from being separated
@@ -51,7 +51,7 @@ def test_a_steep_fit_needs_halved_steps_and_is_found():
 
 
 @pytest.mark.parametrize("exponent", [2, 6, 10, 13])
-def test_answers_that_hardly_overlap_have_a_steep_fit(exponent):
+def test_barely_overlapping_answers_have_a_steep_fit(exponent):
     overlap = 10.0**-exponent
     x = np.array([0.0, 0.1, 0.5 - overlap, 0.5 + overlap, 0.9, 1.0])
     correct = np.array([False, False, True, False, True, True])
@@ -65,7 +65,7 @@ def test_answers_that_hardly_overlap_have_a_steep_fit(exponent):
 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 20), st.booleans()), max_size=12), st.randoms())
-def test_order_does_not_matter_and_no_fit_exists_without_overlap(pairs, random):
+def test_the_order_does_not_matter_and_no_fit_exists_without_overlap(pairs, random):
     def fit(rows):
         x = np.array([row[0] / 20 for row in rows], np.float64)
         return logistic_fit(x, np.array([row[1] for row in rows], bool))
@@ -90,11 +90,11 @@ def test_order_does_not_matter_and_no_fit_exists_without_overlap(pairs, random):
         ([0.1, 0.5, 0.5, 0.9], [False, False, True, True]),  # they touch and do not cross
     ],
 )
-def test_what_has_no_logistic_fit_is_nan(x, correct):
+def test_data_without_a_logistic_fit_give_nan(x, correct):
     assert np.isnan(logistic_fit(np.array(x, np.float64), np.array(correct, bool))).all()
 
 
-def test_a_line_is_scipys_and_needs_two_abscissas():
+def test_a_line_equals_that_of_scipy_and_needs_two_abscissas():
     x, y = np.random.default_rng(0).normal(size=(2, 30))
     expected = linregress(x, y)
 
@@ -125,7 +125,7 @@ def test_sql_gives_the_same_fits_and_null_for_none(connection):
         lambda pairs: all(len(set(side)) > 1 for side in zip(*pairs, strict=True))
     )
 )
-def test_rank_correlation_is_spearmans_also_with_ties(pairs):
+def test_rank_correlation_equals_spearmans_even_with_ties(pairs):
     x, y = np.array(pairs).T
     with duckdb.connect(config={"threads": 1}) as connection:
         register_fits(connection)
@@ -139,7 +139,7 @@ def test_rank_correlation_is_spearmans_also_with_ties(pairs):
     assert ranks == len(x) * (len(x) + 1)  # twice 1 + ... + n
 
 
-def test_equal_rankings_correlate_by_exactly_one_and_constants_not_at_all(connection):
+def test_equal_rankings_correlate_by_exactly_one_and_constants_give_null(connection):
     got = connection.sql(
         "with points as (select part, i, if(part = 2, 0, i * i % 7) as x from range(3) p(part), "
         "range(50_000) r(i)), "

@@ -45,7 +45,7 @@ def pictures(table, **replaced):
 
 
 def uids(table):
-    """Every shown sample with a uid of its own, where no picture may be shown."""
+    """Every shown sample with a uid of its own, where no image may be shown."""
     return {key: f"{number:08x}" * 4 for number, key in enumerate(sorted(pictures(table)), 1)}
 
 
@@ -77,7 +77,7 @@ def test_every_similarity_is_printed_apart_from_its_neighbour():
     assert found.count("Glyph-Sketch") == 2
 
 
-def test_a_picture_for_each_cell_and_each_query():
+def test_each_cell_and_each_query_has_an_image():
     table = gallery(*CELLS)
 
     figure = draw_gallery(table, pictures(table), options())
@@ -86,7 +86,7 @@ def test_a_picture_for_each_cell_and_each_query():
     assert len(axes.images) == len(CELLS) + 2
 
 
-def test_what_cannot_be_decoded_is_a_crossed_box():
+def test_an_image_that_cannot_be_decoded_is_a_crossed_box():
     table = gallery(*CELLS)
     shown = pictures(table) | {("corpus1", 0): b"no picture"}
 
@@ -97,7 +97,7 @@ def test_what_cannot_be_decoded_is_a_crossed_box():
 
 
 @pytest.mark.parametrize("form", ["rows", "ladder"])
-def test_without_pictures_there_are_uids_and_the_words_stay(form):
+def test_without_images_there_are_uids_and_the_same_words(form):
     table = gallery((0, 0, 0, 0.5), (1, 0, 0, 0.75))
     asked, known = options(form, columns=1, sets=1), uids(table)
 
@@ -109,7 +109,7 @@ def test_without_pictures_there_are_uids_and_the_words_stay(form):
     assert all(uid in text for uid in known.values())
 
 
-def test_where_squares_are_small_uids_are_cut():
+def test_uids_are_truncated_in_small_squares():
     table = gallery(*[(0, 0, place, 1 - place / 20) for place in range(12)])
     known = uids(table)
 
@@ -119,7 +119,7 @@ def test_where_squares_are_small_uids_are_cut():
     assert not any(uid in text for uid in known.values())
 
 
-def test_titles_are_no_formulas():
+def test_titles_are_not_read_as_formulas():
     table = gallery((0, 0, 0, 0.5))
     asked = replace(options(), testsets=(ShownSet("$a$ \x1b[1m", "sketch"),))
 
@@ -129,7 +129,7 @@ def test_titles_are_no_formulas():
     assert not any(text.get_parse_math() for text in found if text.get_text())
 
 
-def test_a_ladder_joins_each_query_to_its_neighbour():
+def test_a_ladder_pairs_each_query_with_its_neighbour():
     table = gallery((0, 0, 0, 0.5), (1, 0, 0, 0.75), (2, 0, 0, 1.0))
 
     figure = draw_gallery(table, pictures(table), options("ladder", columns=1, sets=1))
@@ -138,14 +138,14 @@ def test_a_ladder_joins_each_query_to_its_neighbour():
     assert len(figure.axes[0].images) == 6
 
 
-def test_a_gallery_of_nothing_says_so():
+def test_an_empty_gallery_says_so():
     found = words(draw_gallery(gallery(), {}, options()))
 
     assert found == ["No image of Glyph-Sketch has a neighbor."]
 
 
 @pytest.mark.parametrize("columns", [1, 3, 6])
-def test_nothing_leaves_the_page_and_titles_touch_no_picture(columns):
+def test_everything_stays_on_the_page_and_titles_touch_no_image(columns):
     table = gallery(*[(0, 0, place, 1 - place / 10) for place in range(columns)])
     figure = draw_gallery(table, pictures(table), options(columns=columns))
     canvas = FigureCanvasAgg(figure)

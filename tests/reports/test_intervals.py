@@ -18,7 +18,7 @@ def change_interval(*counts):
 
 
 @pytest.mark.parametrize("trials", [1, 2, 7, 100, 50_000])
-def test_exact_interval_is_scipys(trials):
+def test_the_exact_interval_equals_that_of_scipy(trials):
     successes = np.unique(np.array([0, 1, trials // 3, trials - 1, trials]))
 
     bounds = exact_interval(successes, np.full(len(successes), trials))
@@ -29,7 +29,7 @@ def test_exact_interval_is_scipys(trials):
         assert (low, high) == pytest.approx((expected.low, expected.high), abs=1e-9)
 
 
-def test_exact_interval_covers_every_rate_at_least_as_often_as_it_says():
+def test_the_exact_interval_has_at_least_its_stated_coverage():
     trials, rates = 20, np.linspace(0.01, 0.99, 50)
     bounds = exact_interval(np.arange(trials + 1), np.full(trials + 1, trials))
     counts = np.random.default_rng(0).binomial(trials, rates, size=(20_000, len(rates)))
@@ -39,12 +39,12 @@ def test_exact_interval_covers_every_rate_at_least_as_often_as_it_says():
     assert covered.mean(axis=0).min() > 0.95 - 0.005  # 3 standard errors of 20,000 draws
 
 
-def test_no_trials_have_no_interval():
+def test_no_trials_give_no_interval():
     assert np.isnan(exact_interval(np.array([0]), np.array([0]))).all()
     assert exact_interval(np.array([], int), np.array([], int)).shape == (0, 2)
 
 
-def test_change_interval_agrees_with_resampling_the_images():
+def test_the_change_interval_agrees_with_resampling_the_images():
     kept, lost, gained, _ = counts = (300, 80, 40, 180)
     was_right = np.repeat([1, 1, 0, 0], counts)
     is_right = np.repeat([1, 0, 1, 0], counts)
@@ -58,7 +58,7 @@ def test_change_interval_agrees_with_resampling_the_images():
     assert (low, high) == pytest.approx(tuple(np.quantile(changes, [0.025, 0.975])), abs=0.004)
 
 
-def test_pairing_makes_the_interval_narrower_than_two_separate_accuracies():
+def test_pairing_gives_a_narrower_interval_than_two_separate_accuracies():
     narrow = change_interval(300, 20, 10, 270)  # 53 % and 52 %: mostly the same images
     wide = change_interval(160, 160, 150, 130)  # the same accuracies on unrelated images
 
@@ -79,7 +79,7 @@ def test_a_change_interval_does_not_depend_on_its_neighbours():
     np.testing.assert_array_equal(both[1], change_interval(40, 10, 5, 45))
 
 
-def test_sql_gives_the_same_and_null_for_what_does_not_exist():
+def test_sql_gives_the_same_intervals_and_null_for_missing_ones():
     with duckdb.connect() as connection:
         register_intervals(connection)
         got = connection.sql(
@@ -94,11 +94,11 @@ def test_sql_gives_the_same_and_null_for_what_does_not_exist():
 
 
 @pytest.mark.parametrize(("degrees", "expected"), [(1, 12.706205), (2, 4.302653), (9, 2.262157)])
-def test_students_factor_is_the_tables(degrees, expected):
+def test_the_student_quantile_equals_the_tabulated_value(degrees, expected):
     assert student_quantile(degrees) == pytest.approx(expected, abs=1e-6)
 
 
-def test_kappa_interval_agrees_with_resampling_the_samples():
+def test_the_kappa_interval_agrees_with_resampling_the_samples():
     counts = (60, 30, 20, 490)  # both, the first alone, the second alone, neither
     decided = np.repeat([[1, 1], [1, 0], [0, 1], [0, 0]], counts, axis=0)
     draws = decided[np.random.default_rng(1).integers(0, 600, size=(DRAWS, 600))].astype(float)
@@ -114,17 +114,17 @@ def test_kappa_interval_agrees_with_resampling_the_samples():
 
 
 @pytest.mark.parametrize("counts", [(0, 0, 0, 0), (0, 0, 0, 9), (9, 0, 0, 0), (1, 0, 0, 20)])
-def test_decisions_that_nearly_all_are_one_give_no_kappa_interval(counts):
+def test_nearly_uniform_decisions_give_no_kappa_interval(counts):
     assert np.isnan(kappa_interval(*(np.array([count]) for count in counts))).all()
 
 
-def test_equal_decisions_have_a_kappa_of_one_whatever_is_drawn():
+def test_equal_decisions_have_a_kappa_of_one_in_every_draw():
     (bounds,) = kappa_interval(*(np.array([count]) for count in (50, 0, 0, 50)))
 
     assert bounds.tolist() == [1, 1]
 
 
-def test_an_interval_of_summed_shares_lies_between_those_of_whole_counts():
+def test_an_interval_of_summed_shares_is_between_those_of_whole_counts():
     with duckdb.connect() as connection:
         register_intervals(connection)
         (got,) = connection.sql(

@@ -45,5 +45,5 @@ def test_every_table_has_its_sql_and_its_layout(settings):
         (interval(-0.142, 0.03, sign=True), "[\u221214.2, +3.0]"),
     ],
 )
-def test_numbers_read_as_in_the_papers(text, expected):
+def test_numbers_are_printed_as_in_the_papers(text, expected):
     assert text == expected

@@ -9,7 +9,7 @@ from clipaudit.store.store import Store
 WHY = "the manifest keeps 0 samples."
 
 
-def test_a_stored_table_knows_what_it_was_made_without(tmp_path):
+def test_a_stored_table_records_what_it_omits(tmp_path):
     table = noted(pa.table({"n": [1]}), {WHY: ["probes/b", "curves/a"]})
 
     write_tables([table], table.schema, tmp_path / "table.parquet")
@@ -28,14 +28,14 @@ def test_a_complete_table_stays_unchanged():
     assert notes_of(left_out_of(table.schema)) == []
 
 
-def test_a_reason_of_several_tables_is_one_sentence():
+def test_a_reason_shared_by_several_tables_is_one_sentence():
     found = joined([{WHY: ["b", "c"]}, {"else": ["z"]}, {WHY: ["a", "b", "d"]}])
 
     assert found == {"else": ["z"], WHY: ["a", "b", "c", "d"]}
     assert notes_of(found)[1].startswith("Left out, the data are too small (a, b, c and 1 more)")
 
 
-def test_tables_that_are_left_out_themselves_are_told_with_the_reason(tmp_path):
+def test_omitted_tables_are_listed_with_the_reason(tmp_path):
     store, folder = Store(tmp_path / "store"), tmp_path / "tables"
     folder.mkdir()
     found = store.put_bytes(b"rows", schema="t")

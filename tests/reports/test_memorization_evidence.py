@@ -62,7 +62,7 @@ def table():
     return report_table("memorization_evidence", views, {})
 
 
-def test_each_setting_has_all_targets_and_of_single_sources_what_needs_no_holdout(table):
+def test_each_setting_has_all_targets_and_single_sources_omit_holdout_values(table):
     rows = table.to_pylist()[::3]
 
     shown = [(row["setting"], row["source"], row["target"]) for row in rows]
@@ -82,7 +82,7 @@ def test_losses_are_means_over_seeds_of_the_last_epoch(table):
     assert losses == [(2.5, 2.5), (2, 3), (3, 2), (2, 3)]
 
 
-def test_it_prints_the_seeds_and_the_change_from_the_default(table):
+def test_the_table_prints_the_seeds_and_the_change_from_the_default(table):
     text = to_markdown("memorization_evidence", table)
 
     assert "Web, k = 10: default, hold-out (in neither)" in text

@@ -100,7 +100,7 @@ def test_gaps_are_the_mean_attack_over_the_draws(gaps):
     assert {row["training_samples"] for row in values.values()} == {100}  # of A, not of both
 
 
-def test_gaps_of_other_k_publics_and_points_are_left_out(gaps):
+def test_gaps_of_other_k_public_sets_and_points_are_omitted(gaps):
     others = [
         gap("mean", "ppg", 0.9, **other)
         for other in ({"k": 20}, {"public": "photos"}, {"point": "epochs-5"})
@@ -159,7 +159,7 @@ def trade_off(*, gaps, utility):
 ANSWERS = {"default-a": (0, 0, 0, 1), "default-b": (0, 1, 2, 3), "small-a": (1,), "small-b": (0,)}
 
 
-def test_the_mean_gap_and_its_interval_stand_against_the_utility_of_both_models():
+def test_the_mean_gap_and_its_interval_are_paired_with_the_utility_of_both_models():
     others = [gap("mean", "aucg", 0.9), gap("a", "prg", 0.9), gap("mean", "prg", 0.9, k=20)]
 
     row, *_ = trade_off(gaps=[gap("mean", "prg", 0.5), *others], utility=ANSWERS)
@@ -210,7 +210,7 @@ def recalls(*more):
     ).to_pylist()
 
 
-def test_stairs_come_target_first_by_recall():
+def test_stairs_are_ordered_by_target_first_and_then_recall():
     assert [
         (row["model"], row["recall"], row["at_least"], row["records"]) for row in recalls()
     ] == [
@@ -230,7 +230,7 @@ def test_a_panel_has_the_area_and_the_samples_of_the_attack_on_a():
 @pytest.mark.parametrize(
     "other", [{"attack": "b"}, {"attack": "control"}, {"k": 20}, {"public": "photos"}]
 )
-def test_stairs_of_other_attacks_k_and_publics_are_left_out(other):
+def test_stairs_of_other_attacks_k_and_public_sets_are_omitted(other):
     assert recalls(*stair("target", [(0.25, 0.5, 1)], **other)) == recalls()
 
 
@@ -290,7 +290,7 @@ def test_a_bar_is_a_gap_without_whiskers():
     assert (row["low"], row["high"], row["is_default"]) == (None, None, False)
 
 
-def test_beside_each_bar_stands_the_gap_of_the_holdout_in_the_same_list():
+def test_each_bar_is_next_to_the_holdout_gap_of_the_same_list():
     unseen = [
         exposure("correct", records, "recall", gap, attack="control") | {"share": records / 40}
         for records, gap in ((10, 0.125), (40, 0.0))
@@ -307,11 +307,11 @@ def test_beside_each_bar_stands_the_gap_of_the_holdout_in_the_same_list():
 @pytest.mark.parametrize(
     "other", [{"attack": "b"}, {"k": 20}, {"public": "photos"}, {"point": "small"}]
 )
-def test_gaps_of_other_attacks_k_publics_and_points_do_not_count(other):
+def test_gaps_of_other_attacks_k_public_sets_and_points_do_not_count(other):
     assert exposed(*FEW, exposure("similarity", 10, "recall", 0.5, **other)) == exposed(*FEW)
 
 
-def test_without_records_each_measure_stays_without_a_value():
+def test_without_records_each_measure_has_no_value():
     rows = exposed()
 
     assert [(row["panel_column"], row["series"]) for row in rows] == [
@@ -357,7 +357,7 @@ def selected(*samples, reverse=False):
     return {(row["point"], row["series"]): row for row in found.to_pylist()}
 
 
-def test_groups_and_sets_come_in_order_and_outside_the_grid_without_values():
+def test_groups_and_sets_are_ordered_and_have_no_values_outside_the_grid():
     found = selected(choices("openai", [0]))
 
     assert list(found) == [
@@ -388,7 +388,7 @@ def test_with_kinds_the_mean_over_them_has_no_whiskers():
     assert (row["plain_low"], row["plain_high"]) == bounds(3, 4)
 
 
-def test_samples_without_a_kind_are_one_more():
+def test_samples_without_a_kind_form_a_kind_of_their_own():
     samples = choices("openai", [0, 1, 1], kinds=["on", None, None])
 
     row = selected(samples)["encoder openai", "order"]
@@ -396,14 +396,14 @@ def test_samples_without_a_kind_are_one_more():
     assert (row["value"], row["kinds"]) == (0.5, 2)
 
 
-def test_chance_is_one_of_the_candidates_averaged_as_accuracy_is():
+def test_chance_is_one_over_the_candidates_averaged_like_accuracy():
     # of "on": (1/2 + 1/5) / 2, of "under": 1/4
     samples = choices("openai", [0] * 3, kinds=["on", "on", "under"], candidates=[2, 5, 4])
 
     assert selected(samples)["encoder openai", "order"]["chance"] == pytest.approx(0.3)
 
 
-def test_no_order_of_rows_changes_a_bit():
+def test_the_order_of_rows_changes_no_bit():
     kinds = [None, "on", "under", "beside", "on", "in", "under"]
     samples = [
         choices(model, [0, 1, 0, 0, 1, 1, 0], kinds=kinds, candidates=[2, 3, 5, 7, 7, 3, 2])
@@ -436,7 +436,7 @@ def stored(tmp_path):
 @pytest.mark.parametrize(
     "name", ["fig2", "fig3_scenes", "fig4_scenes", "fig5_scenes", "fig7", "trade_off"]
 )
-def test_its_columns_are_those_of_the_stored_tables(stored, name):
+def test_the_sql_uses_the_columns_of_the_stored_tables(stored, name):
     figures = memorization_figures(parse_settings(read_settings(DEMO)))
     figure = figures[f"memorization_{name}"]
     views = {view: stored(paths) for view, paths in figure.table.inputs.items()}

@@ -52,7 +52,7 @@ def test_a_public_set_has_figures_of_its_own(paper):
     ]
 
 
-def test_further_public_sets_bear_the_numbers_of_the_second(demo):
+def test_further_public_sets_have_the_figure_numbers_of_the_second(demo):
     sources = {
         "scenes": {"train": 600, "public": 3000},
         "small": {"public": 1.0, "duplicates": "none"},
@@ -72,14 +72,14 @@ def test_without_the_audit_there_is_no_figure():
     assert memorization_figures(parse_settings(settings)) == {}
 
 
-def test_without_another_value_than_the_default_no_setting_is_compared(demo):
+def test_a_setting_with_only_its_default_value_is_not_compared(demo):
     figures = demo(grid=[])
 
     assert not {"memorization_fig5_scenes", "memorization_fig9_small"} & figures.keys()
     assert "Not trained" not in figures["memorization_fig2"].caption
 
 
-def test_caption_selection_is_drawn_where_there_are_sets(full):
+def test_caption_selection_is_drawn_if_there_are_sets(full):
     assert "memorization_fig7" in full()
     assert "memorization_fig7" not in full(selections={})
 
@@ -90,7 +90,7 @@ def test_every_figure_has_its_sql(paper, demo):
         assert report_file("sql", f"{figure.table.sql}.sql").is_file()
 
 
-def test_sizes_rise_with_the_default_among_them(paper):
+def test_sizes_are_ascending_and_include_the_default(paper):
     figure = paper()["memorization_fig2"]
 
     assert groups(figure, public="filtered-laion") == ["1M", "10M*", "50M"]
@@ -128,7 +128,7 @@ def test_sizes_may_be_shares(demo):
     assert groups(figure, panel_column=0) == ["5 %", "20 %*"]
 
 
-def test_a_family_of_points_has_a_panel_with_the_default_in_its_place(paper):
+def test_a_family_of_points_has_a_panel_with_the_default_at_its_position(paper):
     figure = paper()["memorization_fig5_imagenet-train"]
 
     shown = [groups(figure, panel_column=n) for n in range(4)]
@@ -148,7 +148,7 @@ def panels(figure):
     return list(dict.fromkeys(tuple(row[name] for name in names) for row in rows))
 
 
-def test_captions_and_noise_have_panels_where_they_are_asked_for(paper):
+def test_captions_and_noise_have_panels_if_requested(paper):
     plain, asked = (
         paper(mitigations=more, grid=None)["memorization_fig9_filtered-laion"]
         for more in ({}, {"captions": [1, 5], "text_noise": [0.1]})
@@ -163,7 +163,7 @@ def test_captions_and_noise_have_panels_where_they_are_asked_for(paper):
     assert groups(asked, panel_title="noise on text embeddings") == ["0*", "0.1"]
 
 
-def test_all_captions_stand_after_some():
+def test_all_captions_come_after_some():
     settings = read_settings(ROOT / "config/dejavu.yaml")
     settings["recipes"]["dejavu"]["caption_choice"] = "random"
     settings["memorization"]["mitigations"] = {"captions": [5, 2]}
@@ -173,7 +173,7 @@ def test_all_captions_stand_after_some():
     assert groups(figure, panel_title="captions of a record") == ["2", "5", "all*"]
 
 
-def test_gaps_stand_against_utility_for_the_points_in_the_grid_alone(demo):
+def test_gaps_are_paired_with_utility_only_for_points_in_the_grid(demo):
     figure = demo(grid=["epochs-10"])["memorization_trade_off"]
 
     points = [
@@ -240,7 +240,7 @@ def test_recalls_have_a_panel_for_each_size(paper):
     assert "IN-Train" in figure.caption
 
 
-def test_records_that_stand_first_are_compared_with_the_hold_out_where_there_is_one(demo):
+def test_top_records_are_compared_with_the_hold_out_set_if_it_exists(demo):
     sources = {"scenes": {"train": 600, "public": 3000}}
     caption, without = (
         figures["memorization_fig4_scenes"].caption for figures in (demo(), demo(sources=sources))
@@ -250,7 +250,7 @@ def test_records_that_stand_first_are_compared_with_the_hold_out_where_there_is_
     assert "without a hold-out its size is unknown" in without
 
 
-def test_a_figure_of_one_direction_names_the_hold_out_and_where_the_mean_is(demo):
+def test_a_figure_of_one_direction_names_the_hold_out_set_and_the_place_of_the_mean(demo):
     sources = {"scenes": {"train": 600, "public": 3000}}
     caption, without = (
         figures["memorization_fig3_scenes"].caption for figures in (demo(), demo(sources=sources))
@@ -261,7 +261,7 @@ def test_a_figure_of_one_direction_names_the_hold_out_and_where_the_mean_is(demo
     assert all("mean of both directions" in each for each in (caption, without))
 
 
-def test_the_most_exposed_are_those_of_the_default_models(demo):
+def test_the_most_exposed_records_are_those_of_the_default_models(demo):
     figures = demo(neighbors=[20])
 
     for name, public in (("fig4", "scenes"), ("fig8", "small")):
@@ -275,7 +275,7 @@ def test_the_most_exposed_are_those_of_the_default_models(demo):
         ]
 
 
-def test_the_mean_of_f_scores_is_in_the_table_and_not_drawn(demo):
+def test_the_mean_of_f_scores_is_in_the_table_but_not_drawn(demo):
     measures = demo()["memorization_fig4_scenes"].table.relations["measures"]
 
     assert [(row["series"], row["series_position"]) for row in measures] == [
@@ -283,7 +283,7 @@ def test_the_mean_of_f_scores_is_in_the_table_and_not_drawn(demo):
     ]
 
 
-def test_baselines_stand_before_our_models(paper):
+def test_baselines_come_before_our_models(paper):
     figure = paper()["memorization_fig7"]
 
     above = groups(figure, panel_row=0)
@@ -293,7 +293,7 @@ def test_baselines_stand_before_our_models(paper):
     assert [row["group_position"] for row in rows] == list(range(5))
 
 
-def test_captions_are_selected_by_all_models_of_a_group(full):
+def test_all_models_of_a_group_select_captions(full):
     table = full(grid=["token-masking-0.5"])["memorization_fig7"].table
 
     models = {}

@@ -13,14 +13,14 @@ def demo():
     return parse_settings(read_settings(DEMO))
 
 
-def test_every_public_set_has_its_gallery_and_the_first_the_papers_figure_1():
+def test_every_public_set_has_a_gallery_and_the_first_is_the_papers_figure_1():
     assert list(memorization_galleries(demo())) == [
         "memorization_fig1_scenes",
         "memorization_fig11_small",
     ]
 
 
-def test_tars_are_those_of_the_records_and_of_the_public_set_each_once():
+def test_tars_of_the_records_and_the_public_set_are_listed_once():
     galleries = memorization_galleries(demo())
 
     def corpora(name):
@@ -30,7 +30,7 @@ def test_tars_are_those_of_the_records_and_of_the_public_set_each_once():
     assert corpora("memorization_fig11_small") == ["scenes", "album", "small"]
 
 
-def test_where_no_picture_may_be_shown_samples_are_read_for_their_uids():
+def test_samples_are_read_for_their_uids_if_images_may_not_be_shown():
     hidden = demo().model_copy(update={"report": Report(pictures=False)})
 
     gallery = memorization_galleries(hidden)["memorization_fig1_scenes"]
@@ -39,7 +39,7 @@ def test_where_no_picture_may_be_shown_samples_are_read_for_their_uids():
     assert {"samples/scenes/00000.json", "samples/album/00000.json"} <= {*gallery.inputs["samples"]}
 
 
-def test_captions_say_what_the_share_of_the_hold_out_means_where_there_is_one():
+def test_captions_explain_the_share_of_the_hold_out_set_if_it_exists():
     settings = read_settings(DEMO)
     for source in settings["memorization"]["sources"].values():
         source.pop("holdout", None)
@@ -51,7 +51,7 @@ def test_captions_say_what_the_share_of_the_hold_out_means_where_there_is_one():
     assert "without a hold-out luck may explain it" in caption(parse_settings(settings))
 
 
-def test_without_the_audit_there_are_none():
+def test_without_the_audit_there_are_no_galleries():
     run = demo().model_copy(update={"memorization": None})
 
     assert memorization_galleries(run) == {}

@@ -71,7 +71,7 @@ def by_target(table, measure="ppg"):
     return {row["target"]: row for row in table.to_pylist() if row["measure"] == measure}
 
 
-def test_targets_and_measures_come_in_order_with_their_numbers(table):
+def test_targets_and_measures_are_ordered_with_their_numbers(table):
     rows = table().to_pylist()
 
     assert [row["target"] for row in rows[::4]] == ["mean", "a", "b", "control"]
@@ -85,7 +85,7 @@ def test_targets_and_measures_come_in_order_with_their_numbers(table):
     assert bounds == {"mean": whole, "a": net, "b": net, "control": whole}
 
 
-def test_single_sources_have_the_mean_and_the_holdout_alone(table):
+def test_single_sources_have_only_the_mean_and_the_holdout(table):
     of_album = [gap(target, name, source="album") for target in VALUES for name in MEASURES]
 
     rows = table(gaps=of_album).to_pylist()
@@ -97,7 +97,7 @@ def test_single_sources_have_the_mean_and_the_holdout_alone(table):
     assert [row["position"] for row in rows] == [place for place in range(6) for _ in range(4)]
 
 
-def test_losses_are_those_of_the_last_epoch_target_first(table):
+def test_losses_are_from_the_last_epoch_with_the_target_first(table):
     rows = by_target(table())
 
     losses = {name: (row["target_loss"], row["reference_loss"]) for name, row in rows.items()}
@@ -105,7 +105,7 @@ def test_losses_are_those_of_the_last_epoch_target_first(table):
     assert losses == {"a": (3, 5), "b": (5, 3), "mean": (4, 4), "control": (3, 5)}
 
 
-def test_losses_of_an_earlier_checkpoint_are_those_of_its_epoch(table):
+def test_losses_of_an_earlier_checkpoint_are_from_its_epoch(table):
     early = point(1, "epochs-1", epochs=1)
 
     rows = table(early, gaps=[gap("a", name, point="epochs-1") for name in MEASURES]).to_pylist()
@@ -129,7 +129,7 @@ def test_without_a_test_set_there_is_no_utility(table):
     assert {row["utility"] for row in table(utility="").to_pylist()} == {None}
 
 
-def test_a_point_that_is_not_trained_is_named_in_the_caption_alone(table):
+def test_an_untrained_point_is_named_only_in_the_caption(table):
     found = table(point(1, "size 1000", asked=False))
 
     assert found["position"].to_pylist()[-4:] == [4] * 4
@@ -139,7 +139,7 @@ def test_a_point_that_is_not_trained_is_named_in_the_caption_alone(table):
     assert not any("size 1000" in line for line in lines)
 
 
-def test_it_prints_a_row_a_target_under_the_name_of_its_point(table):
+def test_the_table_prints_one_row_per_target_under_the_name_of_its_point(table):
     text = to_markdown("memorization_gaps", table())
 
     names = [line.split(" | ")[0].strip("| ") for line in text.splitlines()[2:]]

@@ -37,7 +37,7 @@ NET = (10, "words", "aucg", "net", 170, 0.2, 0.1, 0.3)
 SURE = (10, "words", "aucg", "holdout", 80, 0.0, None, None)
 
 
-def test_four_rows_by_hand():
+def test_four_rows_match_a_hand_calculation():
     found = table((10, "model", "prg", "net", 170, 0.1, 0.0, 0.2), NET, SURE, (5, *NET[1:]))
 
     told = [(row["attack"], row["part"]) for row in found.to_pylist()]
@@ -51,7 +51,7 @@ def test_four_rows_by_hand():
     assert found["position"].to_pylist() == [0, 1, 1, 2]
 
 
-def test_a_gap_has_its_sign_and_its_interval_where_there_is_one():
+def test_a_gap_has_its_sign_and_its_interval_if_it_exists():
     text = to_markdown("memorization_one_model", table(NET, SURE))
 
     assert "+0.200" in text

@@ -71,13 +71,13 @@ def test_overlaps_of_two_sets_count_in_either_direction(overlaps):
     assert (row["one_samples"], row["other_samples"]) == (5, 2)
 
 
-def test_what_remains_is_counted_and_not_assumed(overlaps):
+def test_remaining_overlaps_are_counted_and_not_assumed(overlaps):
     table = overlaps([], [("b", "public", "near duplicate")])
 
     assert counts(table, "remaining") == {("b", "public", "near duplicate"): 1}
 
 
-def test_without_an_encoder_near_duplicates_are_said_not_to_be_checked(overlaps):
+def test_without_an_encoder_near_duplicates_are_reported_as_not_checked(overlaps):
     table = overlaps(has_encoder=False)
 
     rows = [row for row in table.to_pylist() if row["how"] == "near duplicate"]

@@ -54,7 +54,7 @@ TARGET = ("target", "auc", 90, 80, 0.9, 0.85, 0.94)
 TOO_FEW = ("target", "tpr_01", 90, 80, None, None, None)
 
 
-def test_four_rows_by_hand(pairs):
+def test_four_rows_match_a_hand_calculation(pairs):
     table = pairs(
         ("reference", "auc", 90, 80, 0.52, 0.45, 0.59),
         TOO_FEW,
@@ -84,7 +84,7 @@ def test_the_mean_over_seeds_comes_first_and_has_no_model(pairs):
     ]
 
 
-def test_a_rate_that_the_holdout_is_too_small_for_says_what_it_needs(pairs):
+def test_a_rate_for_which_the_holdout_is_too_small_states_the_required_size(pairs):
     text = to_markdown("memorization_pairs", pairs(TARGET, TOO_FEW))
 
     assert "needs 1\N{NARROW NO-BREAK SPACE}000 hold-out records" in text
@@ -92,7 +92,7 @@ def test_a_rate_that_the_holdout_is_too_small_for_says_what_it_needs(pairs):
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.51, 0.7), (0.3, 0.49)])
-def test_a_control_that_excludes_a_half_is_said_to_fail(pairs, low, high):
+def test_a_control_that_excludes_a_half_is_reported_as_failed(pairs, low, high):
     table = pairs(TARGET, ("reference", "auc", 90, 80, 0.5, low, high))
 
     assert table["control_fails"].to_pylist() == [False, True]

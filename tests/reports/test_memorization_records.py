@@ -92,7 +92,7 @@ def test_records_are_grouped_by_their_recall_gap(joined):
     assert [row["value"] for row in rows] == [0.75, 0, -0.2, pytest.approx(1.3 / 4)]
 
 
-def test_similarities_stand_beside_the_gaps(joined):
+def test_similarities_are_listed_next_to_the_gaps(joined):
     rows = of_quantity(joined({0: 0.5, 1: 0.25, 2: 0.125, 3: 1.0, 4: 0.75}), "similarity")
 
     assert [row["value"] for row in rows] == [0.625, 0.25, 0.125, 1.625 / 4]
@@ -100,7 +100,7 @@ def test_similarities_stand_beside_the_gaps(joined):
     assert {row["testset"] for row in rows} == {"val"}
 
 
-def test_what_no_audit_knows_stays_empty(joined):
+def test_values_unknown_to_all_audits_are_empty(joined):
     table = joined({0: 0.5})
 
     similar, rates = (of_quantity(table, name) for name in ("similarity", "text_rate"))
@@ -111,19 +111,19 @@ def test_what_no_audit_knows_stays_empty(joined):
     assert similar[3]["rank_correlation"] is None
 
 
-def test_text_rates_stand_beside_the_gaps(joined):
+def test_text_rates_are_listed_next_to_the_gaps(joined):
     rows = of_quantity(joined({}, {0: 0.0, 2: 1.0, 4: 0.5}), "text_rate")
 
     assert [row["value"] for row in rows] == [0.25, None, 1.0, 0.5]
 
 
-def test_text_rates_are_those_of_the_tokenization(joined):
+def test_text_rates_follow_the_tokenization(joined):
     table = joined({}, {0: 0.0, 2: 1.0, 4: 0.5}, tokenization="plain")
 
     assert [row["value"] for row in of_quantity(table, "text_rate")] == [0.125, None, 0.5, 0.25]
 
 
-def test_groups_print_under_their_k(joined):
+def test_groups_are_printed_under_their_k(joined):
     text = to_markdown("memorization_joined", joined({0: 0.5}))
 
     assert "k = 10: target recalls more" in text
@@ -131,7 +131,7 @@ def test_groups_print_under_their_k(joined):
     assert "records without it" in text
 
 
-def test_single_records_come_by_falling_gap(listed):
+def test_single_records_are_sorted_by_descending_gap(listed):
     rows = of_quantity(listed(), "recall_gap")
 
     assert [(row["row"], row["set"], row["value"]) for row in rows] == [
@@ -157,7 +157,7 @@ def test_a_limit_keeps_the_first_of_each_k(listed):
     assert [row["value"] for row in of_quantity(table, "precision_gap")] == [0.5, 0.5]
 
 
-def test_a_record_prints_its_caption_and_where_it_is(listed):
+def test_a_record_prints_its_caption_and_its_address(listed):
     text = to_markdown("memorization_records", listed(limit=1))
 
     assert "k = 10: picture 4 (B; web, 0, 4)" in text

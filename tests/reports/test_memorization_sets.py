@@ -23,7 +23,7 @@ def members(rows):
 
 @pytest.fixture
 def sets():
-    """A function: the table, from the labels of the pictures 0, 1, ... of the web."""
+    """A function: the table, from the labels of the images 0, 1, ... of the web."""
 
     def build(pictures, *, left=()):
         drawn = [("web", "a", row) for row in range(4)] + [("coco", "public", 9)]
@@ -47,14 +47,14 @@ def sets():
     return build
 
 
-def test_four_pictures_by_hand(sets):
+def test_four_images_match_a_hand_calculation(sets):
     table = sets([[1, 2, 2], [], [2], [7]], left=[("web", "a", 3)])
 
     first = table.to_pylist()[0]
     assert {name: first[name] for name in ("asked", "allotted", "left_for_overlaps")} == {
         **{"asked": "4", "allotted": 4, "left_for_overlaps": 1},
     }
-    # the fourth left, and its label 7 with it; a label counts once a picture: 2, 0, 1
+    # the fourth left, and its label 7 with it; a label counts once an image: 2, 0, 1
     assert (first["samples"], first["without_objects"], first["not_annotated"]) == (3, 1, 0)
     assert (first["objects_per_picture"], first["labels"]) == (1.0, 2)
 
@@ -67,7 +67,7 @@ def test_a_set_without_samples_or_annotations_keeps_its_row(sets):
     assert other["objects_per_picture"] is None
 
 
-def test_it_prints_a_row_a_source_and_set(sets):
+def test_the_table_prints_one_row_per_source_and_set(sets):
     lines = to_markdown("memorization_sets", sets([[1]] * 4)).splitlines()[4:]
 
     assert [line.split(" | ")[0].strip("| ") for line in lines] == [

@@ -55,7 +55,7 @@ def test_without_the_audit_there_are_no_tables():
     assert memorization_tables(parse_settings(settings)) == {}
 
 
-def test_points_outside_the_grid_are_shown_and_not_asked_for(tables):
+def test_points_outside_the_grid_are_shown_but_not_requested(tables):
     table = tables(grid=["epochs-10"])["memorization_gaps"]
 
     asked = [name for name, is_asked in points(table).items() if is_asked]
@@ -68,7 +68,7 @@ def test_points_outside_the_grid_are_shown_and_not_asked_for(tables):
     assert table.inputs["curves"] == ["curves/scenes/set-a.json", "curves/scenes/set-b.json"]
 
 
-def test_a_points_row_says_how_long_it_was_trained_and_what_it_is_called(tables):
+def test_the_row_of_a_point_states_its_name_and_training_length(tables):
     rows = tables()["memorization_gaps"].relations["points"]
 
     told = {row["point"]: (row["title"], row["epochs"], row["encoder_a"]) for row in rows}
@@ -86,7 +86,7 @@ def test_utility_is_that_of_the_first_test_set(tables):
     assert tables(utility=[])["memorization_gaps"].inputs["utility"] == []
 
 
-def test_near_duplicates_are_checked_where_an_encoder_sees_them(tables):
+def test_near_duplicates_are_checked_if_an_encoder_compares_them(tables):
     def checked(found):
         ways = found["memorization_overlaps"].relations["ways"]
         return {row["how"]: row["checked"] for row in ways}
@@ -126,7 +126,7 @@ def test_without_a_recipe_no_pair_with_b_is_compared(tables):
     assert "b" not in {row["set"] for row in found["memorization_sets"].relations["sets"]}
 
 
-def test_the_mean_over_seeds_stands_before_the_pair_tests_of_single_models(tables):
+def test_the_mean_over_seeds_comes_before_the_pair_tests_of_single_models(tables):
     one, several = (tables(seeds=seeds)["memorization_pairs"] for seeds in (1, 2))
 
     rows = several.relations["tests"]
@@ -140,7 +140,7 @@ def test_the_mean_over_seeds_stands_before_the_pair_tests_of_single_models(table
     assert one.inputs["pair_tests_over_seeds"] == []
 
 
-def test_the_one_model_table_begins_with_the_mean_over_seeds(tables):
+def test_the_one_model_table_starts_with_the_mean_over_seeds(tables):
     one, several = (tables(seeds=seeds)["memorization_one_model"] for seeds in (1, 2))
 
     titles = [row["title"].rpartition(", ")[2] for row in several.relations["tests"]]
@@ -151,7 +151,7 @@ def test_the_one_model_table_begins_with_the_mean_over_seeds(tables):
     assert one.inputs["one_model_over_seeds"] == []
 
 
-def test_sets_are_listed_with_the_sizes_as_they_are_written(tables):
+def test_sets_are_listed_with_the_sizes_as_written_in_the_settings(tables):
     rows = tables()["memorization_sets"].relations["sets"]
 
     assert [(row["source"], row["set"], row["asked"]) for row in rows] == [
@@ -174,7 +174,7 @@ def test_records_are_joined_to_the_similarity_audit_if_it_is_on(tables):
     assert len(on.relations["quantities"]) == 2 + 6
 
 
-def test_each_record_is_attacked_at_the_model_that_trained_on_it(tables):
+def test_each_record_is_attacked_with_the_model_trained_on_it(tables):
     table = tables()["memorization_joined"]
 
     rows = table.relations["attacks"]
@@ -189,7 +189,7 @@ def test_each_record_is_attacked_at_the_model_that_trained_on_it(tables):
     assert {path.split("/")[2] for path in table.inputs["recalls"]} == {"scenes"}
 
 
-def test_evidence_is_over_the_default_recipe_and_the_seeds(tables):
+def test_evidence_covers_the_default_recipe_and_the_seeds(tables):
     table = tables(seeds=2, grid=["token-masking-0.5"])["memorization_evidence"]
 
     assert [(row["setting"], row["recipe"]) for row in table.relations["points"]] == [

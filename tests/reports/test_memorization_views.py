@@ -88,7 +88,7 @@ def stored(tmp_path):
         *("memorization_one_model", "memorization_pairs"),
     ],
 )
-def test_its_columns_are_those_of_the_stored_tables(tables, stored, name):
+def test_the_sql_uses_the_columns_of_the_stored_tables(tables, stored, name):
     asked = tables[name]
     views = {view: stored(paths) for view, paths in asked.inputs.items()}
     views |= {view: pa.Table.from_pylist(rows) for view, rows in asked.relations.items()}

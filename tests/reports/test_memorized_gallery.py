@@ -1,4 +1,4 @@
-"""The picture of the most memorized samples."""
+"""The gallery of the most memorized samples."""
 
 import matplotlib.image
 import matplotlib.text
@@ -24,7 +24,7 @@ NAMES = ("anchor", "star", "comet")
 def labels(rank=0, caption="a photo of a star", unseen=0.07, **neighbors):
     """What both models find: by model how many neighbours hold each of three labels.
 
-    The first two are those of the sample's own picture. `unseen`: the share of the hold-out.
+    The first two are those of the sample's own image. `unseen`: the share of the hold-out.
     """
     same = {"rank": rank, "source": "scenes", "shard": 0, "row": rank, "uid": f"{rank:032x}"}
     found = neighbors or {"target": (3, 2, 1), "reference": (0, 1, 4)}
@@ -81,7 +81,7 @@ def words(figure):
     return " ".join(text.get_text() for text in texts if text.get_text())
 
 
-def test_own_picture_and_the_nearest_of_both_models_are_shown():
+def test_the_records_own_image_and_the_nearest_of_both_models_are_shown():
     drawn = tables()
 
     figure = draw(*drawn)
@@ -93,7 +93,7 @@ def test_own_picture_and_the_nearest_of_both_models_are_shown():
     }
 
 
-def test_caption_objects_and_findings_are_said_in_words():
+def test_caption_objects_and_findings_are_stated_in_words():
     text = words(draw(*tables()))
 
     assert "a photo of a star" in text
@@ -104,18 +104,18 @@ def test_caption_objects_and_findings_are_said_in_words():
     assert "· anchor" in text  # missed by the reference model
 
 
-def test_each_example_says_how_many_records_have_so_large_a_gap():
+def test_each_example_states_how_many_records_have_as_large_a_gap():
     assert "So much more: 8.9 % of A, 7.0 % of the hold-out" in words(draw(*tables()))
 
 
-def test_without_a_hold_out_only_the_share_of_a_is_said():
+def test_without_a_hold_out_set_only_the_share_of_a_is_stated():
     text = words(draw(*tables(unseen=None)))
 
     assert "So much more: 8.9 % of A" in text
     assert "hold-out" not in text
 
 
-def test_a_long_caption_ends_in_dots_and_signs_stay_as_they_are():
+def test_a_long_caption_ends_in_dots_and_symbols_are_unchanged():
     caption = "it costs $5_or_$6 " + "and so on " * 100
 
     text = words(draw(*tables(caption=caption)))
@@ -125,7 +125,7 @@ def test_a_long_caption_ends_in_dots_and_signs_stay_as_they_are():
     assert "…" in text
 
 
-def test_what_cannot_be_decoded_is_a_crossed_box():
+def test_an_image_that_cannot_be_decoded_is_a_crossed_box():
     drawn = tables()
     shown = pictures(drawn) | {("photos", 0): b"no picture"}
 
@@ -134,7 +134,7 @@ def test_what_cannot_be_decoded_is_a_crossed_box():
     assert sum(len(axes.images) for axes in figure.axes) == 1 + 2 * (COLUMNS - 1)
 
 
-def test_without_pictures_there_are_uids_and_neither_boxes_nor_words_of_them():
+def test_without_images_there_are_uids_but_no_boxes_and_no_text_about_them():
     drawn = tables()
     uids = {key: f"{number:08x}" * 4 for number, key in enumerate(sorted(pictures(drawn)), 1)}
 
@@ -148,20 +148,20 @@ def test_without_pictures_there_are_uids_and_neither_boxes_nor_words_of_them():
     assert "Boxes" not in text
 
 
-def test_a_caption_moves_nothing_on_the_page():
+def test_a_caption_does_not_change_the_page_layout():
     text = words(draw(*tables(caption="a \x1b[31mred\u202e star")))
 
     assert "a \\x1b[31mred\\u202e star" in text
 
 
-def test_without_examples_it_says_so():
+def test_without_examples_the_figure_says_so():
     empty = EXAMPLES.empty_table(), EXAMPLE_NEIGHBORS.empty_table(), EXAMPLE_BOXES.empty_table()
 
     assert "No record" in words(draw(*empty))
 
 
 @pytest.mark.parametrize("examples", [1, 3])
-def test_nothing_leaves_the_page_and_every_letter_is_legible(examples):
+def test_everything_stays_on_the_page_and_every_letter_is_legible(examples):
     figure = draw(*tables(examples))
     canvas = FigureCanvasAgg(figure)
     canvas.draw()

@@ -59,7 +59,7 @@ def answers(draw):
 
 @given(answers())
 @settings(max_examples=30, deadline=None)
-def test_a_change_has_the_textbooks_interval(both):
+def test_the_interval_of_a_change_equals_the_textbook_formula(both):
     right, was_right = both
     assume(was_right.sum() > 40)
     ratio = right.sum() / was_right.sum()
@@ -79,7 +79,7 @@ def test_a_change_has_the_textbooks_interval(both):
 
 
 @given(st.lists(st.integers(1, 59), min_size=2, max_size=5, unique=True))
-def test_an_accuracy_has_the_textbooks_interval(correct):
+def test_the_interval_of_an_accuracy_equals_the_textbook_formula(correct):
     shares = [count / 60 for count in correct]
     mean = sum(shares) / len(shares)
     right = 60 * mean  # images, not always a whole number
@@ -90,7 +90,7 @@ def test_an_accuracy_has_the_textbooks_interval(correct):
     assert got == pytest.approx(widened(mean, bounds, shares).clip(0, 1), abs=1e-9)
 
 
-def test_one_seed_has_the_intervals_over_images():
+def test_one_seed_gives_the_intervals_over_images():
     kinds = np.array([[0, 1, 80], [1, 1, 300], [0, 0, 180], [1, 0, 40]])
     counts = (np.array([count]) for count in (300, 80, 40, 180))
 
@@ -101,7 +101,7 @@ def test_one_seed_has_the_intervals_over_images():
     np.testing.assert_array_equal(accuracy, exact_interval(np.array([340]), np.array([600]))[0])
 
 
-def test_seeds_that_agree_leave_the_noise_of_the_images():
+def test_agreeing_seeds_give_the_interval_over_images():
     random = np.random.default_rng(0)
     one = random.random((2, 1, 200)) < 0.6
     alike = np.repeat(one, 3, axis=1)
@@ -113,7 +113,7 @@ def test_seeds_that_agree_leave_the_noise_of_the_images():
     assert high - low > 0.1
 
 
-def test_seeds_that_differ_widen_the_interval_more_the_fewer_they_are():
+def test_differing_seeds_widen_the_interval_more_if_they_are_fewer():
     widths = [
         np.diff(accuracy_over_seeds(np.array([500, 600] * pairs), 1000))[0] for pairs in (1, 2, 4)
     ]
@@ -122,7 +122,7 @@ def test_seeds_that_differ_widen_the_interval_more_the_fewer_they_are():
     assert widths[2] > np.diff(exact_interval(np.array([550]), np.array([1000]))[0])[0]
 
 
-def test_the_order_of_seeds_and_of_kinds_is_nothing():
+def test_the_order_of_seeds_and_kinds_does_not_matter():
     right, was_right = np.random.default_rng(1).random((2, 3, 90)) < 0.5
     kinds = image_kinds(right, was_right)
     counts = [each.sum(axis=1, dtype=np.int64) for each in (right, was_right)]
@@ -132,21 +132,21 @@ def test_the_order_of_seeds_and_of_kinds_is_nothing():
     np.testing.assert_array_equal(turned, change_over_seeds(*counts, kinds))
 
 
-def test_few_right_answers_of_the_baseline_have_no_interval():
+def test_few_right_answers_of_the_baseline_give_no_interval():
     right, was_right = np.ones((2, 50), bool), np.eye(2, 50, dtype=bool)
 
     assert np.isnan(change(right, was_right)).all()
 
 
 def trained(runs, models, seeds, spread):
-    """Right answers of simulated models that are alike but for their seeds, on 200 images."""
+    """Right answers of simulated models that differ only in their seeds, on 200 images."""
     random = np.random.default_rng(0)
     logits = random.normal(0, 1.5, size=(runs, 1, 1, 200))  # how easy each image is
     logits = logits + random.normal(0, spread, size=(runs, models, seeds, 1))  # a seed's luck
     return random.random((runs, models, seeds, 200)) < 1 / (1 + np.exp(-logits))
 
 
-def test_where_nothing_changes_about_95_percent_of_intervals_hold_0():
+def test_about_95_percent_of_intervals_contain_0_if_nothing_changes():
     bounds = np.array([change(*each) for each in trained(150, 2, 3, 0.3)])
 
     # answers that are tossed anew under each seed are noise in both parts: rather more than 95 %
@@ -155,7 +155,7 @@ def test_where_nothing_changes_about_95_percent_of_intervals_hold_0():
 
 
 @pytest.mark.parametrize(("seeds", "spread"), [(2, 0.0), (3, 0.1), (3, 0.4), (5, 0.4)])
-def test_about_95_percent_of_intervals_hold_the_true_accuracy(seeds, spread):
+def test_about_95_percent_of_intervals_contain_the_true_accuracy(seeds, spread):
     counts = trained(1000, 1, seeds, spread)[:, 0].sum(axis=2, dtype=np.int64)
 
     bounds = np.array([accuracy_over_seeds(each, 200) for each in counts])
@@ -164,7 +164,7 @@ def test_about_95_percent_of_intervals_hold_the_true_accuracy(seeds, spread):
     assert 0.92 <= ((bounds[:, 0] <= 0.5) & (bounds[:, 1] >= 0.5)).mean() < 1
 
 
-def test_a_mean_of_one_seed_has_students_interval_over_its_things():
+def test_a_mean_of_one_seed_has_students_interval_over_its_items():
     values = np.random.default_rng(0).normal(size=12)
 
     bounds = mean_over_seeds(np.array([values.mean()]), float(values.var(ddof=1) / 12), 12)
@@ -172,7 +172,7 @@ def test_a_mean_of_one_seed_has_students_interval_over_its_things():
     assert tuple(bounds) == pytest.approx(ttest_1samp(values, 0).confidence_interval(0.95))
 
 
-def test_of_one_thing_or_of_none_a_mean_has_no_interval():
+def test_a_mean_of_at_most_one_item_has_no_interval():
     with duckdb.connect() as connection:
         register_over_seeds(connection)
         (got,) = connection.sql(
@@ -182,7 +182,7 @@ def test_of_one_thing_or_of_none_a_mean_has_no_interval():
     assert got == (None, None)
 
 
-def test_sql_gives_the_same():
+def test_sql_gives_the_same_intervals():
     with duckdb.connect() as connection:
         register_over_seeds(connection)
         (got,) = connection.sql(

@@ -13,7 +13,7 @@ def in_style():
 @pytest.mark.parametrize(
     ("n", "rows", "columns"), [(1, 1, 1), (2, 1, 2), (3, 1, 3), (4, 2, 2), (5, 2, 3), (6, 2, 3)]
 )
-def test_panels_stand_in_at_most_three_columns(n, rows, columns):
+def test_panels_are_arranged_in_at_most_three_columns(n, rows, columns):
     figure, axes = new_panels(n, height=1.5)
 
     grid = axes[0].get_subplotspec().get_gridspec()
@@ -34,7 +34,7 @@ def test_the_lowest_panel_of_each_column_has_numbers_and_a_title():
     assert [each.get_ylabel() for each in axes] == ["share", "", "", "share", ""]
 
 
-def test_long_titles_are_broken_to_fit_their_panel():
+def test_long_titles_are_wrapped_to_fit_their_panel():
     _, axes = new_panels(3, height=1.5)
 
     label_axes(axes, "similarity to the nearest image of a set with a long name", "share of images")
@@ -45,7 +45,7 @@ def test_long_titles_are_broken_to_fit_their_panel():
     ]
 
 
-def test_an_empty_panel_has_a_note_and_no_made_up_numbers():
+def test_an_empty_panel_has_a_note_and_no_invented_numbers():
     figure, (axes, other) = new_panels(2, height=1.5)
 
     write_note(axes, "no images")
@@ -65,7 +65,7 @@ def test_without_handles_there_is_no_legend():
 
 
 @pytest.mark.parametrize(("label", "columns"), [("short", 2), ("a model of a long name " * 2, 1)])
-def test_a_legend_has_as_many_columns_as_fit_and_lies_within_the_figure(label, columns):
+def test_a_legend_has_as_many_columns_as_fit_within_the_figure(label, columns):
     figure, axes = new_panels(1, height=1.5)
     handles = [axes[0].plot([0], [0], label=f"{label} {number}")[0] for number in range(4)]
 
@@ -81,7 +81,7 @@ def test_a_legend_has_as_many_columns_as_fit_and_lies_within_the_figure(label, c
 @pytest.mark.parametrize(
     ("titles", "shown"), [(["red, dog"] * 10, "red,\ndog"), (["telephones, dog"] * 20, None)]
 )
-def test_titles_side_by_side_are_broken_or_stand_on_end(titles, shown):
+def test_titles_side_by_side_are_wrapped_or_rotated(titles, shown):
     _, (axes,) = new_panels(1, height=1.5)
 
     title_groups(axes, titles)

@@ -22,7 +22,7 @@ def paper_with(picture, side=1.0, **options):
     return paper, spot
 
 
-def test_a_picture_lies_in_the_middle_of_its_square():
+def test_an_image_is_in_the_middle_of_its_square():
     paper, spot = paper_with(Image.new("RGB", (40, 20)))
 
     assert (spot.left, spot.top, spot.width, spot.height) == (0.5, 1.25, 1.0, 0.5)
@@ -32,7 +32,7 @@ def test_a_picture_lies_in_the_middle_of_its_square():
 
 
 @pytest.mark.parametrize(("options", "longest"), [({}, 150), ({"pixels": 10}, 10)])
-def test_a_picture_is_shrunk_and_the_callers_is_not(options, longest):
+def test_an_image_is_reduced_without_changing_the_callers_copy(options, longest):
     whole = Image.new("RGB", (400, 200))
 
     paper, _ = paper_with(whole, **options)
@@ -43,7 +43,7 @@ def test_a_picture_is_shrunk_and_the_callers_is_not(options, longest):
 
 
 @pytest.mark.parametrize(("picture", "label"), [(UID, "not shown"), (None, "unreadable")])
-def test_where_no_picture_is_there_is_a_box_of_its_place(picture, label):
+def test_a_missing_image_is_shown_as_a_box_at_its_position(picture, label):
     paper, spot = paper_with(picture)
 
     box = paper.figure.axes[0].lines[0]
@@ -71,20 +71,20 @@ def test_a_uid_stays_within_its_square(side):
 @given(
     st.text("0123456789abcdef", min_size=32, max_size=32), st.sampled_from([0.42, 0.5, 0.52, 2.0])
 )
-def test_a_uid_is_whole_or_its_first_8_digits_and_dots(uid, side):
+def test_a_uid_is_complete_or_its_first_8_digits_and_dots(uid, side):
     found = "".join(uid_lines(uid, side))
 
     assert found == (uid if side >= 0.52 else f"{uid[:8]}…")
 
 
 @given(st.text())
-def test_shown_text_holds_no_control_character_and_is_one_line(text):
+def test_shown_text_is_one_line_without_control_characters(text):
     found = shown_text(text)
 
     assert plain(found) == found
     assert " ".join(found.split()) == found
 
 
-def test_a_uid_is_no_image_file_and_a_damaged_one_no_picture():
+def test_a_uid_is_not_an_image_file_and_a_damaged_file_gives_no_image():
     assert decoded(UID) == UID
     assert decoded(b"no picture") is None

@@ -55,7 +55,7 @@ def attacked():
 # --- SQL -----------------------------------------------------------------------------------------
 
 
-def test_four_images_by_hand(attacked):
+def test_four_images_match_a_hand_calculation(attacked):
     row = attacked(
         plain=[RIGHT, RIGHT, RIGHT, OTHER],
         control=[RIGHT, RIGHT, OTHER, PRINTED],
@@ -70,7 +70,7 @@ def test_four_images_by_hand(attacked):
     assert (row["attacked_low"], row["attacked_high"]) == (low, high)
 
 
-def test_intervals_of_differences_are_bonetts_and_prices(attacked):
+def test_intervals_of_differences_equal_those_of_bonett_and_price(attacked):
     row = attacked(control=[RIGHT] * 40 + [OTHER] * 10, attacked=[RIGHT] * 20 + [PRINTED] * 30)
 
     # 20 lost, none gained, of 50: (21 - 1) / 52, and 1.96 times its deviation
@@ -80,7 +80,7 @@ def test_intervals_of_differences_are_bonetts_and_prices(attacked):
     assert row["harm_high"] == pytest.approx(20 / 52 + 1.959964 * deviation, abs=1e-6)
 
 
-def test_images_that_bear_a_name_have_no_control_and_no_harm(attacked):
+def test_images_that_already_show_a_name_have_no_control_and_no_harm(attacked):
     row = attacked(attacked=[PRINTED, RIGHT])
 
     assert (row["images"], row["attacked"], row["named"]) == (2, 0.5, 0.5)
@@ -114,7 +114,7 @@ def test_all_trained_and_inspected_models_are_attacked(run):
     assert table.inputs["attacked"] == [f"attacked/{each}/val.json" for each in encoders]
 
 
-def test_named_models_alone_are_attacked(run):
+def test_only_named_models_are_attacked(run):
     table = curated_tables(run(test_sets=["val"], encoders=["brief.random-8"]))["parrot_attack"]
 
     (row,) = table.relations["asked"]
@@ -141,7 +141,7 @@ def test_a_row_prints_accuracies_costs_and_answers(attacked):
     assert cells["Answers name, %"] == "100.0"
 
 
-def test_harm_is_claimed_only_where_its_interval_lies_above_zero(attacked):
+def test_harm_is_claimed_only_if_its_interval_is_above_zero(attacked):
     few = attacked(control=[RIGHT] * 50, attacked=[RIGHT] * 48 + [PRINTED] * 2)
     many = attacked(control=[RIGHT] * 50, attacked=[RIGHT] * 30 + [PRINTED] * 20)
 
@@ -152,7 +152,7 @@ def test_harm_is_claimed_only_where_its_interval_lies_above_zero(attacked):
     assert "Own (100.0 % with the word, 60.0 % with the name, difference +40.0 [" in texts[1]
 
 
-def test_a_fall_that_any_word_brings_is_no_harm(attacked):
+def test_a_fall_caused_by_any_word_is_not_harm(attacked):
     row = attacked(plain=[RIGHT] * 50, control=[OTHER] * 50, attacked=[OTHER] * 50)
 
     (sentence,) = parrot_answer({"parrot_attack": [row]}).sentences
@@ -161,7 +161,7 @@ def test_a_fall_that_any_word_brings_is_no_harm(attacked):
     assert "is not shown to cost accuracy" in sentence.text
 
 
-def test_of_images_that_bear_a_name_no_harm_is_told(attacked):
+def test_no_harm_is_stated_for_images_that_already_show_a_name(attacked):
     row = attacked(attacked=[PRINTED] * 50)
 
     assert parrot_answer({"parrot_attack": [row]}).sentences == ()

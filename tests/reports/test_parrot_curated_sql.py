@@ -50,7 +50,7 @@ def task_results():
     return build
 
 
-def test_a_zero_shot_tasks_number_is_its_accuracy(task_results):
+def test_the_number_of_a_zero_shot_task_is_its_accuracy(task_results):
     listed = [(0, "val", "Val", "imagenet", "zero-shot")]
 
     (row,) = task_results(listed, tasks=[("val", 0), ("val", 3), ("val", 0), ("val", 0)])
@@ -59,7 +59,7 @@ def test_a_zero_shot_tasks_number_is_its_accuracy(task_results):
     assert row["value"] == 0.75
 
 
-def test_a_retrieval_tasks_number_is_the_mean_of_both_directions(task_results):
+def test_the_number_of_a_retrieval_task_is_the_mean_of_both_directions(task_results):
     ranks = [("album", "image to text", rank) for rank in (0, 1)]
     ranks += [("album", "text to image", rank) for rank in (0, 2, 5, 1)]
 
@@ -68,7 +68,7 @@ def test_a_retrieval_tasks_number_is_the_mean_of_both_directions(task_results):
     assert (row["metric"], row["value"]) == ("mean_recall@1", (1 / 2 + 1 / 4) / 2)
 
 
-def test_of_the_suite_the_main_metric_counts(task_results):
+def test_the_main_metric_of_a_suite_task_counts(task_results):
     suite = [("vtab/dtd", "acc1", 0.5, True), ("vtab/dtd", "acc5", None, False)]
 
     (row,) = task_results([(0, "vtab/dtd", "DTD", "vtab", "suite")], suite=suite)
@@ -76,7 +76,7 @@ def test_of_the_suite_the_main_metric_counts(task_results):
     assert (row["metric"], row["value"]) == ("acc1", 0.5)
 
 
-def test_tasks_of_one_name_are_distinguished_and_an_empty_one_stays(task_results):
+def test_tasks_with_the_same_name_are_distinguished_and_empty_ones_are_kept(task_results):
     listed = [
         (0, "objectnet", "Ours", "shifts", "zero-shot"),
         (1, "empty", "Empty", "shifts", "zero-shot"),
@@ -133,7 +133,7 @@ def curated():
     return build
 
 
-def test_a_control_has_as_many_samples_as_its_set_and_no_score_of_it(curated):
+def test_a_control_has_as_many_samples_as_its_set_but_not_its_score(curated):
     control = model_row(2, "3M RSA < 0.0, text erased", "RN50", "rsa.erased", members="rsa")
 
     *_, row = curated(others=[control], results=[("RN50.rsa.erased", 0, "imagenet", 0.5)])
@@ -141,7 +141,7 @@ def test_a_control_has_as_many_samples_as_its_set_and_no_score_of_it(curated):
     assert (row["samples"], row["avg_score"], row["imagenet"]) == (2, None, 0.5)
 
 
-def test_a_sets_mean_score_is_over_its_kept_samples(curated):
+def test_the_mean_score_of_a_set_is_over_its_kept_samples(curated):
     row, _ = curated()
 
     assert (row["samples"], row["avg_score"]) == (2, 0.375)
@@ -191,14 +191,14 @@ def test_own_less_other_words_has_students_interval_over_words(curated):
     assert (row["right_word_low"], row["right_word_high"]) == tuple(bounds)
 
 
-def test_a_single_word_has_nothing_that_it_differs_from(curated):
+def test_a_single_word_has_no_other_words_to_differ_from(curated):
     row, _ = curated(probes=[("RN50.rsa", "a", "x", 0.5, None, 1.0, 1)])
 
     assert (row["sync"], row["right_word"], row["chance"]) == (0.5, 1.0, 1.0)
     assert row["mismatched"] is row["reading"] is row["reading_low"] is None
 
 
-def test_the_final_loss_is_that_of_the_last_epoch(curated):
+def test_the_final_loss_is_from_the_last_epoch(curated):
     losses = [(0, 0, 8.0), (1, 0, 7.0), (2, 1, 4.0), (3, 1, 2.0)]
 
     row, _ = curated(curves=[("RN50", "rsa", *each) for each in losses])
@@ -206,7 +206,7 @@ def test_the_final_loss_is_that_of_the_last_epoch(curated):
     assert row["final_loss"] == 3.0
 
 
-def test_a_model_outside_of_the_grid_has_no_numbers(curated):
+def test_a_model_outside_the_grid_has_no_numbers(curated):
     _, row = curated(results=[("RN50.rsa", 0, "imagenet", 0.5)])
 
     assert not row["in_grid"]
@@ -214,7 +214,7 @@ def test_a_model_outside_of_the_grid_has_no_numbers(curated):
     assert {row[name] for name in numbers} == {None}
 
 
-def test_the_papers_numbers_stand_beside_a_row_of_its_corpus(curated):
+def test_the_papers_numbers_are_next_to_a_row_of_its_corpus(curated):
     row, other = curated(published="3M RSA < 0.0 / RN50")
 
     names = ("avg_score", "imagenet", "retrieval", "average", "sync")
@@ -251,7 +251,7 @@ def table8():
     return build
 
 
-def test_samples_are_those_of_the_set_and_unknown_of_models_from_elsewhere(table8):
+def test_sample_counts_are_those_of_the_set_and_unknown_for_external_models(table8):
     ours, clip = table8(rows=[("web", "debiased", True), ("web", "debiased", False)])
 
     assert (ours["samples"], clip["samples"]) == (1, None)
@@ -339,7 +339,7 @@ def test_the_mean_difference_has_an_interval_over_seeds_and_images(seeds):
     assert (row["difference_low"], row["difference_high"]) == pytest.approx(tuple(bounds))
 
 
-def test_seeds_that_agree_leave_the_noise_of_the_images(seeds):
+def test_agreeing_seeds_give_the_interval_over_images(seeds):
     row = seeds([0.5, 0.5], [0.75, 0.75])["clean", None, "imagenet"]
 
     assert row["difference_low"] < -0.3
@@ -353,7 +353,7 @@ def test_seeds_that_agree_with_the_mean_are_counted(seeds):
     assert row["title"] == "spoilt less clean, mean over seeds"
 
 
-def test_every_seed_stands_below_the_mean_in_its_order(seeds):
+def test_every_seed_is_listed_below_the_mean_in_order(seeds):
     table = seeds([0.25, 0.5, 0.0], [0.5, 1.0, 0.75])
 
     rows = [row for (*_, measure), row in table.items() if measure == "imagenet"]
@@ -364,7 +364,7 @@ def test_every_seed_stands_below_the_mean_in_its_order(seeds):
     assert table["clean", "seed-1", "final_loss"]["difference"] == 1.0
 
 
-def test_what_was_not_measured_is_null_over_seeds(seeds):
+def test_unmeasured_values_are_null_over_seeds(seeds):
     row = seeds([0.25, 0.5], [0.5, 1.0])["clean", None, "sync"]
 
     assert (row["seeds"], row["same_sign"]) == (0, 0)
@@ -404,7 +404,7 @@ def test_own_less_other_words_has_an_interval_over_seeds_and_words(
     assert (row["seeds"], row["same_sign"]) == (2, 2)
 
 
-def test_the_right_word_stands_beside_chance(reading):
+def test_the_right_word_is_next_to_chance(reading):
     alone, pair = (reading[against, None, "right_word"] for against in ("", "clean"))
 
     assert (alone["difference"], alone["chance"], alone["against_value"]) == (0.75, 0.5, None)
@@ -440,12 +440,12 @@ def test_every_task_of_the_suite_is_evaluated_or_skipped_with_a_reason():
 @pytest.mark.parametrize(
     ("table", "count"), [(2, 36), (3, 30), (4, 40), (5, 40), (8, 40), (10, 24), (11, 30), (12, 40)]
 )
-def test_every_number_of_the_papers_trained_models_is_there_once(table, count):
+def test_every_number_of_the_papers_trained_models_appears_once(table, count):
     rows = published_values(f"parrot_table{table}").to_pylist()
 
     assert len(rows) == len({(row["row"], row["measure"]) for row in rows}) == count
     assert {row["testset"] for row in rows} == {""}
 
 
-def test_the_repeated_table_13_is_left_out():
+def test_the_repeated_table_13_is_omitted():
     assert published_values("parrot_table13") == PUBLISHED_SCHEMA.empty_table()

@@ -77,14 +77,14 @@ def test_without_the_audit_there_are_no_tables_and_no_tasks():
     assert suite_tasks(plain) == {}
 
 
-def test_of_one_size_there_are_no_tables_of_the_largest(run):
+def test_a_single_size_gives_no_tables_of_the_largest_size(run):
     found = curated_tables(run(curations={"sizes": [8], "grid": None, "rsc": []}))
 
     assert "parrot_table4" in found
     assert found.keys().isdisjoint({f"parrot_table{number}" for number in (5, 11, 12, 13)})
 
 
-def test_rows_go_by_size_then_by_model(run):
+def test_rows_are_sorted_by_size_and_then_by_model(run):
     table = curated_tables(run(curations={"recipes": ["brief", "large"]}))["parrot_table2"]
 
     sets = ("random", "w/o emb. text", "w/ emb. text only")
@@ -124,7 +124,7 @@ def test_tables_3_and_11_have_the_smallest_and_the_largest_size(run):
 
 
 @pytest.mark.parametrize("number", [2, 3, 4, 5, 10, 11, 12])
-def test_all_rows_of_the_paper_are_found_by_a_run_of_its_size(run, number):
+def test_a_run_of_the_papers_size_matches_all_rows_of_the_paper(run, number):
     name = f"parrot_table{number}"
     title = "CC12M" if number == 10 else "LAION-2B"
     asked = {
@@ -142,7 +142,7 @@ def test_all_rows_of_the_paper_are_found_by_a_run_of_its_size(run, number):
     assert {row["published_row"] for row in table.relations["rows"]} == paper
 
 
-def test_the_papers_rsa_of_0_stands_beside_both_sets_that_it_may_be(run):
+def test_the_papers_rsa_of_0_is_next_to_both_possible_sets(run):
     asked = {"sizes": [3_000_000], "rsa": [0.0], "recipes": ["large"], "textless_rsa": True}
 
     table = curated_tables(run(title="LAION-2B", curations=asked | {"grid": None}, evidence=None))
@@ -155,7 +155,7 @@ def test_the_papers_rsa_of_0_stands_beside_both_sets_that_it_may_be(run):
     }
 
 
-def test_a_recipe_for_each_size_keeps_the_papers_numbers_beside_its_models(run):
+def test_a_recipe_per_size_keeps_the_papers_numbers_next_to_its_models(run):
     recipes = {"brief": "ViT-B", "brief-1": "RN50"}
     asked = {"sizes": [3_000_000], "recipes": list(recipes), "published_models": recipes}
 
@@ -170,7 +170,7 @@ def test_a_recipe_for_each_size_keeps_the_papers_numbers_beside_its_models(run):
     assert [row["published_row"] for row in models[:2]] == ["Ours", ""]
 
 
-def test_filters_stand_beside_random_sets_of_their_sizes(run):
+def test_filters_are_next_to_random_sets_of_the_same_size(run):
     asked = {"filters": ["masked", "score"], "grid": None}
 
     rows = curated_tables(run(curations=asked))["parrot_filters"].relations["rows"]
@@ -181,7 +181,7 @@ def test_filters_stand_beside_random_sets_of_their_sizes(run):
     assert "parrot_filters" not in curated_tables(run())
 
 
-def test_a_size_has_rows_of_its_own_recipes_alone(run):
+def test_a_size_has_only_rows_of_its_own_recipes(run):
     asked = {"recipes": ["brief"], "recipes_of_size": {10: ["large"]}, "grid": None}
 
     rows = curated_tables(run(curations=asked, evidence=None))["parrot_table2"].relations["rows"]
@@ -192,13 +192,13 @@ def test_a_size_has_rows_of_its_own_recipes_alone(run):
     }
 
 
-def test_the_papers_rows_are_not_those_of_other_corpora(run):
+def test_other_corpora_do_not_match_the_papers_rows(run):
     table = curated_tables(run(title="CC12M"))["parrot_table2"]
 
     assert {row["published_row"] for row in table.relations["rows"]} == {""}
 
 
-def test_table_8_has_the_debiased_models_first(run):
+def test_table_8_lists_the_debiased_models_first(run):
     table = curated_tables(run(title="LAION-2B", encoders=["clip"]))["parrot_table8"]
 
     models = table.relations["models"]
@@ -270,7 +270,7 @@ def test_all_tasks_of_a_model_are_listed_in_order(run, suite):
 
 
 @pytest.mark.parametrize("task", ["imagenet1k", "flickr30k"])
-def test_what_the_suite_has_counts_once(run, suite, task):
+def test_a_task_of_the_suite_counts_once(run, suite, task):
     (Path(suite["folder"]) / task).mkdir()
     table = task_result_table(run(suite=suite), "own")
 
@@ -291,12 +291,12 @@ def test_the_suites_table_names_every_skipped_task(run, suite):
     assert "suite/brief.random-8/mnist.json" in table.inputs["suite"]
 
 
-def test_a_missing_folder_of_the_suite_is_told(run):
+def test_a_missing_folder_of_the_suite_is_reported(run):
     with pytest.raises(InputError, match="nowhere: no such folder"):
         suite_tasks(run(suite={"folder": "nowhere"}))
 
 
-def test_where_there_are_no_tasks_no_results_are_read(run):
+def test_without_tasks_no_results_are_read(run):
     found = curated_tables(run(test_sets=[], retrieval=[], probe={"lengths": [2]}))
 
     read = [
@@ -341,7 +341,7 @@ def model():
     return row | {"title": "8 random / atom", "in_grid": True}
 
 
-def test_the_papers_number_stands_in_brackets(printed, model):
+def test_the_papers_number_is_in_brackets(printed, model):
     row = model | {"imagenet": 0.25, "published_imagenet": 0.193, "average": 0.5, "tasks": 3}
 
     _, cells = printed("parrot_table2", row)
@@ -358,7 +358,7 @@ def test_the_papers_columns_come_first(printed, model):
     assert list(printed("parrot_table4", model)[1]) == ["Avg. S", *own]
 
 
-def test_a_model_outside_of_the_grid_says_so(printed, model):
+def test_a_model_outside_the_grid_is_marked(printed, model):
     name, cells = printed("parrot_table5", model | {"in_grid": False})
 
     assert name == "8 random / atom, not trained"
@@ -366,7 +366,7 @@ def test_a_model_outside_of_the_grid_says_so(printed, model):
 
 
 @pytest.mark.parametrize("name", ["parrot_table2", "parrot_table8"])
-def test_sync_stands_beside_what_tells_reading_from_it(printed, model, name):
+def test_sync_is_next_to_the_measures_that_distinguish_reading(printed, model, name):
     row = model | dict.fromkeys(["sync_mean", "sync_std", "shifts", "vtab"])
     row |= dict.fromkeys(f"published_{each}" for each in list(row))
     row |= {"mismatched": 0.4, "reading": 0.06, "reading_low": -0.01, "reading_high": 0.13}

@@ -65,13 +65,13 @@ def test_means_are_over_captions_with_words_of_all_parts(rows):
     assert (first["captions_with_text"], first["rate_with_text"]) == (3, 0.75)
 
 
-def test_each_threshold_stands_for_both_tokenizations_and_all_corpora(rows):
+def test_each_threshold_has_both_tokenizations_and_all_corpora(rows):
     titles = ["0.6", "0.8", "0.6 (to the letter)", "0.8 (to the letter)"]
     assert [row["threshold_title"] for row in rows[::2]] == titles
     assert [row["corpus"] for row in rows[:2]] == ["posters", "notices"]
 
 
-def test_the_papers_numbers_stand_at_every_threshold_of_its_corpus(rows):
+def test_the_papers_numbers_are_at_every_threshold_of_its_corpus(rows):
     papers = [(row["published_rate"], row["published_rate_with_text"]) for row in rows]
 
     assert papers == [(0.3046, 0.5579), (None, None)] * 4
@@ -87,7 +87,7 @@ def test_every_column_has_a_meaning(rows):
     assert [n for n in rows[0] if not (stated.get(n) or meaning("parrot_fuzzy", n))] == []
 
 
-def test_rates_print_above_the_papers(rows):
+def test_rates_are_printed_above_those_of_the_paper(rows):
     lines = [line.body(rows[0]) for line in LAYOUTS["parrot_fuzzy"].lines]
 
     assert lines == ["45.00", "75.00", "30.46", "55.79"]

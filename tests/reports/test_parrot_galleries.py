@@ -18,7 +18,7 @@ def run():
     return parse_settings(read_settings(MICRO))
 
 
-def test_every_corpus_has_its_pictures_of_figure_1_and_the_first_the_others(run):
+def test_every_corpus_has_the_images_of_figure_1_and_the_first_has_the_others(run):
     assert list(parrot_galleries(run)) == [
         "parrot_fig1_posters_pictures",
         "parrot_fig1_notices_pictures",
@@ -29,7 +29,7 @@ def test_every_corpus_has_its_pictures_of_figure_1_and_the_first_the_others(run)
     ]
 
 
-def test_tars_and_tables_are_those_of_the_corpora_shown(run):
+def test_tars_and_tables_belong_to_the_shown_corpora(run):
     galleries = parrot_galleries(run)
 
     figure = galleries["parrot_fig15"]
@@ -42,7 +42,7 @@ def test_tars_and_tables_are_those_of_the_corpora_shown(run):
     assert [each.shards for each in figure.sources.tars] == [3, 1]
 
 
-def test_where_no_picture_may_be_shown_no_tar_is_read_and_no_mark_is_spoken_of(run):
+def test_without_permission_to_show_images_no_tar_is_read_and_no_mark_is_mentioned(run):
     hidden = run.model_copy(update={"report": Report(pictures=False)})
 
     for name, gallery in parrot_galleries(hidden).items():
@@ -52,14 +52,14 @@ def test_where_no_picture_may_be_shown_no_tar_is_read_and_no_mark_is_spoken_of(r
         assert "uids" in gallery.caption
 
 
-def test_places_are_read_for_clusters_alone(run):
+def test_cluster_assignments_are_read_only_for_cluster_galleries(run):
     galleries = parrot_galleries(run)
 
     reading = [name for name, gallery in galleries.items() if "placed" in gallery.inputs]
     assert reading == ["parrot_fig14_posters"]
 
 
-def test_lists_are_known_and_as_long_as_the_settings_say(run):
+def test_lists_are_known_and_have_the_length_in_the_settings(run):
     galleries = parrot_galleries(run)
 
     lists = [each for gallery in galleries.values() for each in gallery.options.lists]
@@ -67,5 +67,5 @@ def test_lists_are_known_and_as_long_as_the_settings_say(run):
     assert {each.count for each in galleries["parrot_fig8"].options.lists} == {2}
 
 
-def test_without_the_audit_there_are_none(run):
+def test_without_the_audit_there_are_no_galleries(run):
     assert parrot_galleries(run.model_copy(update={"parrot": None})) == {}

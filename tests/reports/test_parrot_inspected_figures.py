@@ -31,7 +31,7 @@ def titles(figure, name):
     return [row["title"] for row in figure.table.relations[name]]
 
 
-def test_every_corpus_has_figures_of_its_own_and_the_held_out_sets_one(figures):
+def test_every_corpus_has_its_own_figures_and_the_held_out_sets_have_one(figures):
     assert [name.removeprefix("parrot_") for name in figures()] == [
         *("fig1_posters", "fig1_notices", "fig3_posters", "fig3_notices"),
         *("fig4_posters", "fig4_posters_differences"),
@@ -100,7 +100,7 @@ def test_captions_name_the_corpus_and_the_model(figures):
         assert "Other" in caption
 
 
-def test_held_out_pictures_are_scored_by_the_audits_encoder_and_the_grid(figures):
+def test_held_out_images_are_scored_by_the_audits_encoder_and_the_grid(figures):
     figure = figures()["parrot_fig7"]
 
     rows = figure.table.relations["models"]
@@ -130,7 +130,7 @@ def test_both_held_out_sets_are_read(figures):
     ]
 
 
-def test_the_caption_names_the_models_that_are_not_trained(figures):
+def test_the_caption_names_the_untrained_models(figures):
     # 3 of text, 2 by CoTR, 2 by RSA, 2 by RSC, each of two sizes, and the debiased one
     one = figures({"grid": ["brief/random-8"]})["parrot_fig7"].caption
 
@@ -139,7 +139,7 @@ def test_the_caption_names_the_models_that_are_not_trained(figures):
     assert "Not trained" not in figures({"grid": None})["parrot_fig7"].caption
 
 
-def test_recipes_are_named_where_there_are_several(figures):
+def test_recipes_are_named_if_there_are_several(figures):
     figure = figures({"recipes": ["brief", "brief-1"], "grid": ["brief-1/random-8"]})["parrot_fig7"]
 
     assert titles(figure, "models") == ["own", "random, 8, brief-1"]

@@ -20,7 +20,7 @@ ERASED = ("all", "co", "random_all", "random_co")
 
 
 def matches(kinds):
-    """A view of pictures of these kinds; to the letter, no word is co-embedded."""
+    """A view of images of these kinds; to the letter, no word is co-embedded."""
     rows = [
         {"shard": 0, "row": row, "spans": int(kind != "none"), "plain_co": []}
         | {f"{prefix}_{name}": 1 for prefix in ("words", "plain") for name in ("caption", "fuzzy")}
@@ -64,7 +64,7 @@ KIND_ROWS = relation("kind", [kind for kind, _ in KINDS])
 
 
 def fig1(kinds, raw, *, top=5, tokenization="words", encoders=("own",)):
-    """The pictures of each kind by (encoder, selection), and all of them."""
+    """The images of each kind by (encoder, selection), and all of them."""
     views = {
         "models": relation("encoder", encoders),
         "selections": relation("selection", ["all", "top"]),
@@ -80,7 +80,7 @@ def fig1(kinds, raw, *, top=5, tokenization="words", encoders=("own",)):
     return found
 
 
-def test_the_top_are_those_of_the_highest_scores():
+def test_the_top_pairs_have_the_highest_scores():
     found = fig1(["none", "co", "apart", "co"], [0.5, 0.25, 0.75, 1.0], top=50)
 
     assert found["own", "all"] == [("none", 1, 0.25), ("apart", 1, 0.25), ("co", 2, 0.5)]
@@ -88,25 +88,25 @@ def test_the_top_are_those_of_the_highest_scores():
 
 
 @pytest.mark.parametrize(("pairs", "top"), [(1, 1), (20, 1), (21, 2), (40, 2), (60, 3), (61, 4)])
-def test_the_top_are_rounded_up_to_whole_pairs(pairs, top):
+def test_the_number_of_top_pairs_is_rounded_up(pairs, top):
     found = fig1(["none"] * pairs, [0.5] * pairs)
 
     assert found["own", "top"][0] == ("none", top, 1)
 
 
-def test_of_equal_scores_the_first_address_is_the_top():
+def test_equal_scores_are_ordered_by_address():
     found = fig1(["co", "none", "none"], [0.5, 0.5, 0.5], top=1)
 
     assert [pictures for _, pictures, _ in found["own", "top"]] == [0, 0, 1]
 
 
-def test_to_the_letter_other_words_are_co_embedded():
+def test_exact_tokenization_gives_other_co_embedded_words():
     found = fig1(["co", "none"], [0.5, 0.5], tokenization="plain")
 
     assert [pictures for _, pictures, _ in found["own", "all"]] == [1, 1, 0]
 
 
-def test_pictures_without_a_score_are_no_pairs_and_models_without_pairs_have_no_share():
+def test_images_without_a_score_are_no_pairs_and_models_without_pairs_have_no_share():
     found = fig1(["co", "none"], [0.5], encoders=("own", "other"))
 
     assert found["own", "all"] == [("none", 0, 0), ("apart", 0, 0), ("co", 1, 1)]
@@ -131,7 +131,7 @@ def fig3(kinds, groups, tokenization="words", captions=()):
     return report_table("parrot_fig3", views, parameters).to_pylist()
 
 
-def test_groups_rise_by_their_share_with_text_equals_by_number():
+def test_groups_are_sorted_by_share_with_text_and_then_by_number():
     rows = fig3(GROUPED_KINDS, GROUPS)
 
     found = {row["bar_position"]: (row["group"], row["share_with_text"]) for row in rows}
@@ -148,7 +148,7 @@ def test_a_group_has_a_row_for_each_kind():
     assert {(row["bar_title"], row["panel_title"]) for row in rows} == {("3", "Web")}
 
 
-def test_a_group_is_named_by_the_words_that_stand_out_in_its_captions():
+def test_a_group_is_named_after_distinctive_words_of_its_captions():
     captions = ["a red Dog", "a dog dog runs", "a cat", "A cat sits", None, ""]
 
     rows = fig3(["co"] * 6, [4, 4, 2, 2, 9, 9], captions=captions)
@@ -157,14 +157,14 @@ def test_a_group_is_named_by_the_words_that_stand_out_in_its_captions():
     assert names == {4: "dog, red", 2: "cat, sits", 9: "9"}
 
 
-def test_pictures_that_are_not_placed_are_left_out():
+def test_images_without_a_cluster_are_omitted():
     rows = fig3(["co", "none"], [2])
 
     assert [row["pictures"] for row in rows] == [0, 0, 1]
     assert fig3(["co"], []) == []
 
 
-def test_kinds_are_told_to_the_letter_where_that_is_asked():
+def test_kinds_use_exact_words_if_requested():
     assert [row["pictures"] for row in fig3(["co"], [2], "plain")] == [0, 1, 0]
 
 
@@ -187,14 +187,14 @@ def fig4(kinds, groups, *rows):
 
 
 def means(kinds, groups, *rows):
-    """The mean and the pictures of each series, by group in their order."""
+    """The mean and the images of each series, by group in their order."""
     return {
         group: {name: (row["value"], row["pictures"]) for name, row in found.items()}
         for group, found in fig4(kinds, groups, *rows).items()
     }
 
 
-def test_means_are_of_pictures_without_text_or_of_all_with_text():
+def test_means_are_over_images_without_text_or_all_images_with_text():
     found = means(
         ["none", "co", "co"],
         [2, 2, 2],
@@ -213,14 +213,14 @@ def test_means_are_of_pictures_without_text_or_of_all_with_text():
     }
 
 
-def test_a_picture_keeps_its_score_where_nothing_is_removed():
+def test_an_image_keeps_its_score_if_nothing_is_removed():
     found = means(["apart", "co"], [2, 2], (0, 0.5, 0.25), (1, 0.75, 0.5, 0.25))
 
     assert found[2]["co"] == ((0.5 + 0.25) / 2, 2)
     assert found[2]["random_all"] == found[2]["random_co"] == found[2]["raw"] == (0.625, 2)
 
 
-def test_means_stand_in_the_order_of_the_groups_of_figure_3():
+def test_means_follow_the_order_of_the_groups_of_figure_3():
     found = means(GROUPED_KINDS, GROUPS, *((row, 0.5) for row in range(len(GROUPS))))
 
     assert list(found) == [5, 3, 7, 1]
@@ -229,14 +229,14 @@ def test_means_stand_in_the_order_of_the_groups_of_figure_3():
     assert found[1]["none"] == (None, 0)
 
 
-def test_a_picture_without_a_caption_counts_in_the_order_alone():
+def test_an_image_without_a_caption_counts_only_for_the_order():
     found = means(["co", "none", "co"], [1, 1, 2], (2, 0.5))
 
     assert list(found) == [1, 2]
     assert (found[1]["raw"], found[2]["raw"]) == ((None, 0), (0.5, 1))
 
 
-def test_a_mean_has_students_interval_over_pictures_and_none_of_one_picture():
+def test_a_mean_has_students_interval_over_images_but_none_for_one_image():
     found = fig4(["co"] * 4, [2, 2, 2, 1], (0, 0.25), (1, 0.5), (2, 0.75), (3, 0.5))
 
     mean = found[2]["raw"]
@@ -246,7 +246,7 @@ def test_a_mean_has_students_interval_over_pictures_and_none_of_one_picture():
     assert found[2]["raw"]["group_title"] == "a, cat"
 
 
-def test_no_order_of_rows_changes_a_bit():
+def test_the_order_of_rows_changes_no_bit():
     rows = [(row, 0.1 + row / 7, row / 11, row / 13, row / 17, row / 19) for row in range(40)]
     kinds, groups = ["co"] * 40, [row % 3 for row in range(40)]
 
@@ -272,14 +272,14 @@ def test_a_bin_takes_its_lower_edge():
     assert {row["share"] for row in found["rsa"]} == {1 / 3}
 
 
-def test_the_share_below_zero_and_the_mean_are_of_all_that_have_both_scores():
+def test_the_share_below_zero_and_the_mean_need_both_scores():
     found = differences((0, 0.5, 0.25), (1, 0.5, 0.75), (2, 0.5, 0.5), (3, 0.5, 1.0), (4, 0.5))
 
     (rsa, *_) = found["rsa"]
     assert (rsa["all_pictures"], rsa["share_below"], rsa["mean"]) == (4, 0.5, -0.125)
 
 
-def test_what_co_embedded_text_spares_needs_both_removals():
+def test_the_effect_of_sparing_co_embedded_text_needs_both_removals():
     found = differences((0, 0.5, 0.25, 0.5), (1, 0.5, 0.25))
 
     (spared,) = found["spared"]
@@ -287,14 +287,14 @@ def test_what_co_embedded_text_spares_needs_both_removals():
     assert found["rsc"][0]["bin_low"] == 0
 
 
-def test_random_removal_has_a_difference_of_its_own():
+def test_random_removal_has_its_own_difference():
     found = differences((0, 0.5, 0.25, None, 0.25, 0.125), (1, 0.5, 0.25, 0.25, 0.5, 0.25))
 
     means = {name: found[name][0]["mean"] for name in ("random_rsa", "random_rsc")}
     assert means == {"random_rsa": 0.125, "random_rsc": 0.25}
 
 
-def test_a_difference_without_pictures_has_one_row():
+def test_a_difference_without_images_has_one_row():
     found = differences((0, 0.5))
 
     assert list(found) == list(DIFFERENCES)
@@ -302,7 +302,7 @@ def test_a_difference_without_pictures_has_one_row():
     assert (row["bin_low"], row["share_below"], row["all_pictures"]) == (None, None, 0)
 
 
-# --- held-out pictures ---------------------------------------------------------------------------
+# --- held-out images ---------------------------------------------------------------------------
 
 
 def heldout(**sets):
@@ -359,7 +359,7 @@ def test_models_are_compared_on_each_held_out_set():
     }
 
 
-def test_a_held_out_set_without_pictures_has_no_mean():
+def test_a_held_out_set_without_images_has_no_mean():
     found = fig7(scores([(0, 0.25)]), sets={"clean": [0], "parrot": []})
 
     assert found["own", "none"] == (0.25, 1)
@@ -387,7 +387,7 @@ STORED = {
         ("parrot_fig7", ("scores", "heldout"), 6),
     ],
 )
-def test_the_columns_are_those_of_the_stored_tables(tmp_path, sql, views, rows):
+def test_the_sql_uses_the_columns_of_the_stored_tables(tmp_path, sql, views, rows):
     files = {}
     for name in views:
         schema, labels = STORED[name]

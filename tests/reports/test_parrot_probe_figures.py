@@ -33,7 +33,7 @@ def rows(figure, view, *names):
     return [tuple(row[name] for name in names) for row in figure.table.relations[view]]
 
 
-def test_figures_come_in_the_order_of_the_paper(figures):
+def test_figures_have_the_order_of_the_paper(figures):
     assert tuple(figures()) == ALL + TRACKS
 
 
@@ -61,7 +61,7 @@ def test_one_size_has_no_figure_9(figures):
     assert "fig9" not in found
 
 
-def test_a_vocabulary_that_is_not_asked_for_has_no_figure(figures):
+def test_a_vocabulary_that_is_not_requested_has_no_figure(figures):
     probe = {"side": 64, "type_size": 12, "most": 40}
 
     assert "fig5d" not in figures(probe=probe | {"lengths": [1]})
@@ -100,7 +100,7 @@ def test_figure_6_lists_the_sets_of_the_smallest_size_by_family(figures):
     ]
 
 
-def test_a_caption_names_the_models_that_are_not_trained(figures):
+def test_a_caption_names_the_untrained_models(figures):
     sets = "w/ emb. text only; CoTR = 0; RSA < 0.0; RSA ≥ 0.0; RSC < 0.0; RSC ≥ 0.0"
 
     assert figures()["fig6"].caption.endswith(f" Not trained in this run: {sets}.")

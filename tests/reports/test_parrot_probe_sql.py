@@ -73,7 +73,7 @@ def tails(*rows):
     ]
 
 
-def test_words_are_counted_in_powers_of_two_where_none_is_frequent():
+def test_words_are_counted_in_powers_of_two_if_none_is_frequent():
     rows = tails(
         *grams({"a": 1, "b": 2, "c": 3, "d": 4}), *grams({"a": 4, "e": 1}, "co-embedded-1")
     )
@@ -87,7 +87,7 @@ def test_words_are_counted_in_powers_of_two_where_none_is_frequent():
 
 
 @pytest.mark.parametrize(("largest", "last"), [(999, (512, 1023)), (1000, (1000, 9999))])
-def test_powers_of_ten_are_for_frequencies_from_a_thousand_on(largest, last):
+def test_frequencies_of_a_thousand_or_more_use_powers_of_ten(largest, last):
     rows = tails(*grams({"a": largest, "b": 9}))
 
     assert rows[-1][1:3] == last
@@ -130,7 +130,7 @@ def test_a_gram_counts_with_its_mean_over_styles():
     assert row["mean"] == pytest.approx(1 / 3)
 
 
-def test_what_counts_is_the_difference_from_other_texts():
+def test_the_difference_from_other_texts_counts():
     found = [("a", 1, 0.5), ("b", 1, 0.75)]
 
     (row,) = own(ranges("frequency", *probes(found, mismatched=0.25)))
@@ -140,7 +140,7 @@ def test_what_counts_is_the_difference_from_other_texts():
     assert (lone["grams"], lone["median"]) == (0, None)
 
 
-def test_lengths_are_those_in_letters_and_the_blank_counts():
+def test_lengths_are_in_letters_including_spaces():
     rows = ranges("length", *probes([("été", 5, 0.5), ("a bc", 5, 0.25), ("abcdefg", 5, 0.75)]))
 
     assert [(row["low"], row["high"], row["median"]) for row in own(rows)] == [
@@ -148,7 +148,7 @@ def test_lengths_are_those_in_letters_and_the_blank_counts():
     ]
 
 
-def test_the_last_interval_of_lengths_is_open_where_texts_are_longer():
+def test_the_last_length_interval_is_open_if_texts_are_longer():
     found = [("a", 1, 0.5), ("abcdef", 1, 0.5), ("abcdefg", 1, 0.5)]
 
     longer = own(ranges("length", *probes(found), most=2))
@@ -177,7 +177,7 @@ def test_without_grams_there_is_one_empty_interval(by):
     assert [(row["low"], row["grams"]) for row in ranges(by)] == [(1, 0), (1, 0)]
 
 
-def test_the_order_of_probes_shows_nowhere():
+def test_the_order_of_probes_does_not_matter():
     values = np.random.default_rng(0).random((40, 5), np.float32)
     rows = probes([(f"{n:x}", 1 + n % 9, *row.tolist()) for n, row in enumerate(values)])
     shuffled = random.Random(0).sample(rows, len(rows))
@@ -199,7 +199,7 @@ def model(position, encoder, *, in_grid=True):
     }
 
 
-def test_own_and_other_words_and_their_difference_stand_beside_each_other():
+def test_own_and_other_words_and_their_difference_are_side_by_side():
     found = [
         *probes([("a", 9, 0.5, 1.0), ("b", 1, 0.0, 0.5)], encoder="random", mismatched=0.25),
         *probes([("a", 9, 0.25, 0.25), ("b", 1, 0.5, 0.5)]),
@@ -246,7 +246,7 @@ def tracks(*results):
     return [(row["encoder"], row["group_title"], row["row_title"], row["value"]) for row in rows]
 
 
-def test_tasks_stand_by_track_and_models_outside_the_grid_have_none():
+def test_tasks_are_grouped_by_track_and_models_outside_the_grid_have_none():
     rows = tracks(
         *(task("random", 2, "imagenet", 0.5), task("random", 0, "vtab", None)),
         *(task("random", 1, "imagenet", 0.25), task("other", 1, "imagenet", 1.0)),
@@ -260,7 +260,7 @@ def test_tasks_stand_by_track_and_models_outside_the_grid_have_none():
     ]
 
 
-def test_without_any_results_models_stay():
+def test_models_without_results_are_kept():
     assert tracks() == [("random", None, None, None), ("absent", None, None, None)]
 
 
@@ -278,7 +278,7 @@ def parts(rows, limit=60):
     return [tuple(row[name] for name in numbers) for row in found]
 
 
-def test_a_vocabulary_is_parted_at_its_roots_and_ties_go_by_the_alphabet():
+def test_a_vocabulary_is_split_at_its_roots_and_ties_are_alphabetical():
     rows = parts(grams({"h": 1, "g": 1, "f": 2, "e": 2, "d": 3, "c": 4, "a": 8, "b": 8}), limit=2)
 
     # the third root of 8 is 2, that of 64 is 4

@@ -47,7 +47,7 @@ def corpora(*titles):
 
 
 def known(rows, name, kind):
-    """Return a view of (row, value) of what is known of pictures of shard 0 of the corpus web."""
+    """Return a view of (row, value) of what is known of images of shard 0 of the corpus web."""
     columns = [("corpus", TEXT), ("shard", INT), ("row", INT), (name, kind)]
     found = [{"corpus": "web", "shard": 0, "row": row, name: value} for row, value in rows]
     return pa.Table.from_pylist(found, pa.schema(columns))
@@ -92,7 +92,7 @@ def by_measure(table, *columns, **where):
     }
 
 
-def test_five_pictures_by_hand(table1):
+def test_five_images_match_a_hand_calculation(table1):
     cells = by_measure(table1(WEB, dropped=["web", "web"]), "value", "pictures")
 
     assert cells["images", "count", None] == (5, 5)
@@ -115,23 +115,23 @@ def test_five_pictures_by_hand(table1):
         {"checked": [(0, True), (1, False), (2, False), (3, True), (99, False)]},
     ],
 )
-def test_mistakes_are_counted_where_it_is_known_what_pictures_show(table1, given):
+def test_mistakes_are_counted_if_the_image_content_is_known(table1, given):
     table = table1([*WEB, ("web", 9, 0, 2, [], 0)], **given)
 
     cells = by_measure(table, "value", "pictures", "value_low", "value_high")
-    # of pictures 1 and 2, without text, both have spans; of 0 and 3, with text, 0 has none
+    # of images 1 and 2, without text, both have spans; of 0 and 3, with text, 0 has none
     assert cells["false_alarms", "share", None][:2] == (1, 2)
     assert cells["false_alarms", "share", None][2:] == pytest.approx((0.1581, 1), abs=1e-4)
     assert cells["missed", "share", None][:2] == (0.5, 2)
 
 
-def test_mistakes_of_pictures_that_nobody_looked_at_are_unknown(table1):
+def test_mistakes_are_unknown_for_unchecked_images(table1):
     cells = by_measure(table1(WEB), "value", "pictures")
 
     assert cells["false_alarms", "share", None] == cells["missed", "share", None] == (None, 0)
 
 
-def test_to_the_letter_has_its_own_numbers(table1):
+def test_exact_tokenization_has_its_own_numbers(table1):
     cells = by_measure(table1(WEB), "value")
 
     assert cells["without_words", "count", "plain"] == (1,)
@@ -139,7 +139,7 @@ def test_to_the_letter_has_its_own_numbers(table1):
     assert cells["parroting", "share", "plain"] == (0,)
 
 
-def test_a_corpus_without_pictures_has_counts_and_no_shares(table1):
+def test_a_corpus_without_images_has_counts_but_no_shares(table1):
     cells = by_measure(table1(WEB, titles=("Web", "Empty")), "value", corpus="empty")
 
     assert cells["images", "count", None] == (0,)
@@ -147,13 +147,13 @@ def test_a_corpus_without_pictures_has_counts_and_no_shares(table1):
     assert cells["rate", "share", "words"] == (None,)
 
 
-def test_means_do_not_depend_on_the_order_of_pictures(table1):
+def test_means_do_not_depend_on_the_order_of_images(table1):
     thirds = [("web", row, 1, 3 + row, ["x"], 1) for row in range(40)]
 
     assert table1(thirds).equals(table1(thirds[::-1]))
 
 
-def test_the_papers_numbers_stand_beside_the_corpus_of_that_title(table1):
+def test_the_papers_numbers_are_next_to_the_corpus_of_that_title(table1):
     table = table1(WEB, titles=("LAION-2B", "Web"), paper="parrot_table1")
 
     laion = by_measure(table, "published_value", corpus="laion-2b")
@@ -164,7 +164,7 @@ def test_the_papers_numbers_stand_beside_the_corpus_of_that_title(table1):
     assert set(by_measure(table, "published_value", corpus="web").values()) == {(None,)}
 
 
-def test_every_number_of_the_paper_finds_its_place(table1):
+def test_every_number_of_the_paper_has_a_cell(table1):
     table = table1(WEB, titles=("LAION-2B", "MMC4", "CC12M"), paper="parrot_table1")
 
     placed = [row for row in table.to_pylist() if row["published_value"] is not None]
@@ -204,7 +204,7 @@ SCORED = [  # exact in float32: without text; with text; with co-embedded text; 
 ]
 
 
-def test_four_scores_by_hand(table9):
+def test_four_scores_match_a_hand_calculation(table9):
     rows = table9(SCORED).to_pylist()
 
     assert {row["measure"]: (row["value"], row["pictures"]) for row in rows} == {
@@ -232,7 +232,7 @@ def test_a_corpus_without_text_has_no_relative_scores(table9):
     assert {values[name] for name in ("rsa", "rsc_negative", "random_all")} == {None}
 
 
-def test_the_papers_scores_stand_beside_the_audits_own_encoder(table9):
+def test_the_papers_scores_are_next_to_the_audits_own_encoder(table9):
     other = [("other", *row[1:]) for row in SCORED]
 
     table = table9([*SCORED, *other], paper="parrot_table9")
@@ -279,7 +279,7 @@ def table14():
 CAPTIONS = ["no text", "a star", "some staar", "", "C-a, d: b"]
 
 
-def test_parrot_captions_are_listed_by_their_score(table14):
+def test_parrot_captions_are_sorted_by_score(table14):
     rows = table14(WEB, CAPTIONS, [0.9, 0.25, 0.8, 0.7, 0.5]).to_pylist()
 
     assert [(row["position"], row["row"], row["caption"]) for row in rows] == [
@@ -293,7 +293,7 @@ def test_parrot_captions_are_listed_by_their_score(table14):
     ]
 
 
-def test_no_more_pictures_are_listed_than_asked_for_and_ties_go_by_corpus_then_row(table14):
+def test_the_list_is_limited_and_ties_are_sorted_by_corpus_and_row(table14):
     rows = [(corpus, row, 1, 1, ["a"], 1) for corpus in ("web", "album") for row in (2, 1)]
 
     table = table14(rows, ["a"] * 4, [0.5] * 4, limit=3, titles=("Web", "Album"))
@@ -310,12 +310,12 @@ def test_words_that_sql_cannot_find_in_the_caption_come_last(table14):
     assert row["co_words"] == "z a strasse"
 
 
-def test_the_audits_tokenization_decides_which_captions_parrot(table14):
+def test_the_audits_tokenization_determines_which_captions_parrot(table14):
     assert len(table14(WEB, CAPTIONS, [0.5] * 5, tokenization="plain")) == 0
     assert len(table14(WEB, CAPTIONS, [0.5] * 5, tokenization="words")) == 2
 
 
-def test_to_the_letter_words_stand_as_the_captions_blanks_cut_them(table14):
+def test_exact_tokenization_splits_captions_at_spaces(table14):
     rows, co = [("web", 0, 1, 4, [], 0)], ["A|b,", "c-d", "z"]
 
     table = table14(rows, ["z\u2003A|b, x c-d"], [0.5], tokenization="plain", plain_co=co)
@@ -325,7 +325,7 @@ def test_to_the_letter_words_stand_as_the_captions_blanks_cut_them(table14):
 
 
 @pytest.mark.parametrize("word", ["null", "nan", "None", "NA"])
-def test_words_that_look_like_missing_values_stay(table14, word):
+def test_words_that_look_like_missing_values_are_kept(table14, word):
     table = table14([("web", 0, 1, 1, [word.lower()], 1)], [word], [0.5])
 
     assert table["caption"].to_pylist() == [word]
@@ -359,7 +359,7 @@ READ = [  # row, word, height, found, spans, spotted, right, truth_rate, spotted
 ]
 
 
-def test_four_read_pictures_by_hand(truths):
+def test_four_read_images_match_a_hand_calculation(truths):
     small, large, both = truths(READ).to_pylist()
 
     assert [row["recall"] for row in (small, large, both)] == [0, 1, 0.5]

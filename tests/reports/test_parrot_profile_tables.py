@@ -48,7 +48,7 @@ def test_all_parts_of_all_corpora_are_counted(tables):
     assert [row["title"] for row in table.relations["corpora"]] == ["large", "LAION-2B"]
 
 
-def test_every_measure_of_words_is_there_for_both_tokenizations(tables):
+def test_every_word_measure_exists_for_both_tokenizations(tables):
     rows = tables()["parrot_table1"].relations["measures"]
 
     kinds = {name: [] for name in ("", "words", "plain")}
@@ -58,7 +58,7 @@ def test_every_measure_of_words_is_there_for_both_tokenizations(tables):
     assert len({row["title"] for row in rows}) == len(rows)
 
 
-def test_scores_are_compared_between_all_inspected_models(tables):
+def test_scores_of_all_inspected_models_are_compared(tables):
     table = tables(encoders=["other"], corpora=["web"])["parrot_table9"]
 
     assert table.inputs["scores"] == [
@@ -78,7 +78,7 @@ def test_captions_are_listed_by_the_audits_own_encoder_and_tokenization(tables):
     assert table.parameters == {"tokenization": "plain", "limit": 21}
 
 
-def test_reading_is_checked_in_made_corpora_alone(tables):
+def test_reading_is_checked_only_in_generated_corpora(tables):
     table = tables()["parrot_truth"]
 
     assert table.inputs == {
@@ -111,7 +111,7 @@ def printed():
     return build
 
 
-def test_a_share_prints_in_percent_and_a_count_whole(printed):
+def test_a_share_is_printed_in_percent_and_a_count_as_an_integer(printed):
     share = {"measure": "rate", "unit": "share", "value": 0.5021, "published_value": 0.546}
     counted = {"measure": "images", "unit": "count", "value": 1234.0, "published_value": None}
 
@@ -120,7 +120,7 @@ def test_a_share_prints_in_percent_and_a_count_whole(printed):
     assert printed("parrot_table1", share | {"value": None})[0] == "\N{EN DASH}"
 
 
-def test_false_alarms_print_with_their_interval_or_as_not_checked(printed):
+def test_false_alarms_are_printed_with_their_interval_or_as_not_checked(printed):
     row = {"measure": "false_alarms", "unit": "share", "published_value": None}
     known = {"value": 0.05, "value_low": 0.011, "value_high": 0.139}
 
@@ -129,7 +129,7 @@ def test_false_alarms_print_with_their_interval_or_as_not_checked(printed):
     assert printed("parrot_table1", row | unknown)[0] == "not checked"
 
 
-def test_mistakes_are_known_by_a_worlds_truth_unless_somebody_looked(tables):
+def test_manual_checks_take_precedence_over_the_truth_of_a_world(tables):
     looked = tables(checked={"web": "seen.csv"})["parrot_table1"].inputs
     both = tables(checked={"large": "a.csv", "web": "b.csv"})["parrot_table1"].inputs
 
@@ -147,7 +147,7 @@ def test_a_difference_of_scores_has_a_sign(printed):
     assert printed("parrot_table9", row | {"unit": "share"})[0] == "1.00"
 
 
-def test_a_parrot_caption_is_named_with_its_words_and_cut(printed):
+def test_a_parrot_caption_is_truncated_and_shown_with_its_words(printed):
     row = {"position": 0, "corpus_title": "Web", "shard": 1, "row": 2, "caption": "Be " * 40}
     row |= {"co_words": "be", "rate": 1.0, "score": 0.4, "rsc": 0.2, "random_rsc": None}
 
@@ -157,7 +157,7 @@ def test_a_parrot_caption_is_named_with_its_words_and_cut(printed):
     assert cells == ["100.0", "0.4000", "+0.2000", "\N{EN DASH}"]
 
 
-def test_recall_prints_with_its_interval_and_false_alarms_for_all_heights_alone(printed):
+def test_recall_has_an_interval_and_false_alarms_only_cover_all_heights(printed):
     row = {"corpus_title": "Web", "height_title": "all", "pictures": 4, "words": 2}
     row |= {"with_spans": 3, "recall": 0.5, "recall_low": 0.01, "recall_high": 0.99}
     row |= {"spotted": 5, "precision": 0.2, "truth_rate": None, "spotted_rate": None}

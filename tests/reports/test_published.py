@@ -25,7 +25,7 @@ def values(table):
 @pytest.mark.parametrize(
     ("table", "count"), [(1, 77), (2, 18), (3, 56), (4, 77), (5, 6), (6, 12), (7, 18)]
 )
-def test_every_number_of_the_paper_is_there(table, count):
+def test_every_number_of_the_paper_is_present(table, count):
     cells = values(table)
 
     assert len(cells) == count
@@ -49,11 +49,11 @@ def test_every_number_of_the_paper_is_there(table, count):
         (7, ("LAION-200M", "ImageNet-A", "nearer_percent"), 45.53),
     ],
 )
-def test_numbers_are_the_papers(table, cell, value):
+def test_numbers_equal_those_of_the_paper(table, cell, value):
     assert values(table)[cell] == value
 
 
-def test_table_3_averages_its_own_rows():
+def test_averages_of_table_3_follow_from_its_rows():
     """Two V2 cells were placed by the averages that the paper prints."""
     cells = values(3)
     averages = {row: value for (row, _, name), value in cells.items() if name.startswith("av")}
@@ -64,7 +64,7 @@ def test_table_3_averages_its_own_rows():
 
 
 @pytest.mark.parametrize("table", [1, 3, 4])
-def test_the_papers_released_model_stands_beside_the_released_one(table, settings):
+def test_the_papers_released_model_is_next_to_our_released_model(table, settings):
     rows = {row for row, _, _ in values(table)}
 
     assert settings["encoders"]["laion-b32"]["title"] in rows

@@ -40,7 +40,7 @@ def markdown_cells(text):
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
 
 
-def test_markdown_has_the_papers_form(table1):
+def test_markdown_has_the_layout_of_the_paper(table1):
     head, _, *lines = markdown_cells(to_markdown("similarity_table1", table1))
 
     assert head == ["Dataset", "Size", "ImageNet-Val", "ImageNet-Sketch"]
@@ -58,13 +58,13 @@ def test_markdown_has_the_papers_form(table1):
     assert re.fullmatch(r"\[.\d\d?\.\d, \+\d\d\.\d\]", lines[7][3])
 
 
-def test_markdown_lines_up_as_text(table1):
+def test_markdown_is_aligned_as_plain_text(table1):
     lines = to_markdown("similarity_table1", table1).splitlines()[2:]
 
     assert len({len(line) for line in lines}) == 1
 
 
-def test_latex_has_the_papers_form(table1):
+def test_latex_has_the_layout_of_the_paper(table1):
     text = to_latex("similarity_table1", table1)
 
     assert (
@@ -120,20 +120,20 @@ def any_table(titles=("Small", "Large")):
 
 
 @pytest.mark.parametrize("write", [to_markdown, to_latex])
-def test_a_file_begins_its_caption_with_what_it_shows_and_the_papers_number(write):
+def test_a_file_caption_starts_with_its_content_and_the_papers_number(write):
     text = write("similarity_table6", any_table())
 
     assert "Training samples near the similarity gap (the paper's Table 6). " in text
 
 
-def test_lines_with_nothing_to_say_are_left_out():
+def test_empty_lines_are_omitted():
     names = [row[0] for row in markdown_cells(to_markdown("similarity_table6", any_table()))]
 
     assert names[2:4] == ["\u2013 ImageNet-Val", "*in the paper*"]
     assert names[4:] == ["\u2013 ImageNet-Sketch", "*in the paper*"]
 
 
-def test_shares_stand_with_their_intervals():
+def test_shares_are_printed_with_their_intervals():
     head, _, *lines = markdown_cells(to_markdown("similarity_table2", any_table()))
 
     nearer = "(nearer than 0.05)"
@@ -142,7 +142,7 @@ def test_shares_stand_with_their_intervals():
     assert lines[2][1] == "50\u202f000"
 
 
-def test_what_is_not_counted_says_why():
+def test_uncounted_values_state_the_reason():
     rows = [{**row, "near_duplicates": None, "share": None} for row in any_table().to_pylist()]
     noted = pa.Table.from_pylist([{**row, "note": "no threshold"} for row in rows])
 
@@ -161,14 +161,14 @@ def test_a_row_without_a_model_says_so(table1):
     assert names[2] == "L-200M + IN-Train, not trained"
 
 
-def test_a_listing_prints_a_line_a_row():
+def test_a_listing_prints_one_line_per_row():
     head, _, *lines = markdown_cells(to_markdown("similarity_deduplication", any_table()))
 
     assert head == ["Threshold", "Samples", "Kept", "Removed", "Removed, %"]
     assert lines == [["0.876, chosen", "4\u202f000", "3\u202f000", "1\u202f500", "25.00"]] * 4
 
 
-def test_only_rows_of_several_lines_stand_apart_in_latex():
+def test_latex_separates_only_rows_of_several_lines():
     assert r"\addlinespace" in to_latex("similarity_table7", any_table())
     assert r"\addlinespace" not in to_latex("similarity_deduplication", any_table())
 
@@ -179,7 +179,7 @@ def test_equal_titles_do_not_merge_columns():
     assert head[2:] == ["X", "X"]
 
 
-def test_a_table_without_rows_is_its_head():
+def test_a_table_without_rows_has_only_its_header():
     empty = any_table().slice(0, 0)
 
     assert to_markdown("similarity_table7", empty).count("\n|") == 2
@@ -207,7 +207,7 @@ def test_hostile_titles_stay_text_in_latex():
     assert r"\$x\textasciicircum{}2\$" in text
 
 
-def test_csv_is_read_back_as_it_was(table1):
+def test_csv_survives_a_round_trip(table1):
     rows = list(csv.reader(io.StringIO(to_csv(table1), newline=""), strict=True))
 
     assert rows[0] == table1.column_names
@@ -218,7 +218,7 @@ def test_csv_is_read_back_as_it_was(table1):
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(1)", "\t=1", "\r=1"])
-def test_no_text_of_a_csv_runs_as_a_formula(text):
+def test_no_csv_text_runs_as_a_formula(text):
     written = to_csv(pa.table({"title": [text], "change": [-0.25], "count": [-3]}))
 
     (row,) = list(csv.reader(io.StringIO(written, newline="")))[1:]

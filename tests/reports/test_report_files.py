@@ -17,14 +17,14 @@ def files():
     return ReportFiles(CorpusFiles(parse_settings(read_settings(ROOT / "config/demo.yaml"))))
 
 
-def test_every_table_and_figure_has_sql_that_is_there(files):
+def test_every_table_and_figure_has_an_existing_sql_file(files):
     for name in files.tables:
         assert (ROOT / files.computed_files(named(table=name))[0]).exists()
     for name in files.figures:
         assert (ROOT / files.computed_files(named(table=name))[0]).exists()
 
 
-def test_published_values_stand_beside_the_sql_where_there_are_some(files):
+def test_published_values_are_next_to_the_sql_if_they_exist(files):
     found = {name: files.computed_files(named(table=name)) for name in files.tables}
 
     with_values = {
@@ -36,7 +36,7 @@ def test_published_values_stand_beside_the_sql_where_there_are_some(files):
 
 @pytest.mark.parametrize("audit", ["similarity", "memorization", "parrot"])
 @pytest.mark.parametrize("module", ["answer", "contents", "layouts", "samples"])
-def test_what_the_report_imports_by_name_counts_as_its_code(audit, module):
+def test_modules_imported_by_name_count_as_code_of_the_report(audit, module):
     parts = code_parts(*rule_sources("report", site_files(audits())))
 
     assert f"module clipaudit.{audit}.reports.{module}" in parts
@@ -53,7 +53,7 @@ def test_every_table_has_a_layout_of_its_own(files):
     assert drawn <= entries
 
 
-def test_the_code_of_a_table_has_no_layout_and_that_of_its_drawing_one(files):
+def test_only_the_code_that_renders_a_table_includes_its_layout(files):
     table = named(table="similarity_table1")
 
     made = code_parts(*rule_sources("report_table", files.computed_files(table)))
@@ -64,7 +64,7 @@ def test_the_code_of_a_table_has_no_layout_and_that_of_its_drawing_one(files):
     assert not [part for part in drawn if ".sql" in part]
 
 
-def test_the_code_of_a_drawn_figure_has_its_own_form_alone(files):
+def test_the_code_of_a_drawn_figure_includes_only_its_own_form(files):
     figure = named(figure="similarity_fig3")
 
     drawn = code_parts(*rule_sources("draw_figure", files.form_files(figure)))
@@ -74,7 +74,7 @@ def test_the_code_of_a_drawn_figure_has_its_own_form_alone(files):
     ]
 
 
-def test_a_gallery_reads_the_tars_of_the_pictures_that_it_shows(files):
+def test_a_gallery_reads_the_tars_of_the_images_it_shows(files):
     name, gallery = next(iter(files.galleries("similarity").items()))
 
     inputs = files.gallery_inputs(named(figure=name))

@@ -1,4 +1,4 @@
-"""Pictures from tars, or uids from tables of samples."""
+"""Images from tars, or uids from tables of samples."""
 
 import io
 import tarfile
@@ -41,7 +41,7 @@ def uid(corpus, shard, row):
     return f"{corpus}{shard}{row}".encode().hex().zfill(32)
 
 
-def test_uids_are_those_of_corpus_shard_and_row(tmp_path):
+def test_uids_are_looked_up_by_corpus_shard_and_row(tmp_path):
     files = [
         samples_file(tmp_path, "a", (0, 0), (0, 1)),
         samples_file(tmp_path, "a", (1, 1), (1, 5)),
@@ -64,7 +64,7 @@ def test_a_sample_that_is_not_indexed_is_named(tmp_path):
         shown_pictures({"a": [0, 1 << 32 | 7]}, NO_PICTURES, [], [file])
 
 
-def test_corpora_without_tars_stand_as_uids_beside_pictures(tmp_path):
+def test_corpora_without_tars_show_uids_next_to_images(tmp_path):
     tar = tmp_path / "a.tar"
     write_shard(tar, {"0": b"picture"})
     sources = Sources(pictures=True, tars=(CorpusTars("a", 1),))
@@ -75,6 +75,6 @@ def test_corpora_without_tars_stand_as_uids_beside_pictures(tmp_path):
     assert found == {("a", 0): b"picture", ("b", 0): uid("b", 0, 0)}
 
 
-def test_nothing_shown_needs_nothing():
+def test_no_shown_images_need_no_inputs():
     assert shown_pictures({}, NO_PICTURES, [], []) == {}
     assert shown_pictures({"a": []}, NO_PICTURES, [], []) == {}

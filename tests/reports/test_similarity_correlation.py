@@ -30,7 +30,7 @@ def correlation(view, published):
     return build
 
 
-def test_five_images_by_hand(correlation):
+def test_five_images_match_a_hand_calculation(correlation):
     similarities, ranks = [0.62, 0.64, 0.81, 0.82, 1.0], [3, 0, 0, 1, 0]
 
     table = correlation(similarities, ranks)
@@ -65,7 +65,7 @@ def test_correlation_and_fit_are_over_single_images(correlation):
     assert set(table["slope"].to_pylist()) == {row["slope"]}
 
 
-def test_an_image_that_was_not_embedded_is_counted_and_left_out(correlation):
+def test_an_image_without_an_embedding_is_counted_and_omitted(correlation):
     table = correlation([0.6, None, 0.7], [0, 0, 1])
 
     assert table["images"].to_pylist() == [1, 1]
@@ -73,7 +73,7 @@ def test_an_image_that_was_not_embedded_is_counted_and_left_out(correlation):
     assert table["without_similarity"].to_pylist() == [1, 1]
 
 
-def test_the_papers_points_stand_in_their_bins_also_where_no_image_does(correlation):
+def test_the_papers_points_are_in_their_bins_even_without_images(correlation):
     testsets = [(0, "sketch", "ImageNet-Sketch")]
 
     table = correlation([0.6, 0.97], [0, 0], testsets, paper="similarity_fig3_left")
@@ -102,7 +102,7 @@ def test_a_model_that_is_always_right_correlates_with_nothing(correlation):
     assert (row["rank_correlation"], row["intercept"], row["slope"]) == (None, None, None)
 
 
-def test_order_of_the_input_rows_does_not_reach_the_table(correlation):
+def test_the_order_of_input_rows_does_not_affect_the_table(correlation):
     random = np.random.default_rng(1)
     similarities, ranks = random.uniform(0.3, 1, 200), random.integers(0, 2, 200).tolist()
 

@@ -51,7 +51,7 @@ def curves(view, right_ranks):
     return build
 
 
-def test_three_models_by_hand(curves):
+def test_three_models_match_a_hand_calculation(curves):
     ranks = {("b32", "web"): [0, 0, 1, 2], ("b32", "near-1"): [0, 1, 1, 0]}
     kept = {"web": [1, 1, 1, 1], "near-1": [1, 0, 1, 1]}
     points = [point("near-2", in_grid=False), point("near-1"), point("web")]
@@ -69,7 +69,7 @@ def test_three_models_by_hand(curves):
     assert table["accuracy_low"][0].as_py() == pytest.approx(0.067586, abs=1e-6)  # 2 of 4
 
 
-def test_changes_are_against_the_points_own_baseline(curves):
+def test_changes_are_relative_to_the_baseline_of_each_point(curves):
     points = [
         *(point(name, series=0) for name in ("web", "web-near")),
         *(
@@ -107,7 +107,7 @@ def test_the_interval_pairs_the_images(curves):
     assert (row["relative_change_low"], row["relative_change_high"]) == (low, high)
 
 
-def test_recipes_and_test_sets_do_not_mix(curves):
+def test_recipes_and_test_sets_are_kept_separate(curves):
     models = [(recipe, name) for recipe in ("b32", "b16") for name in ("web", "near-1")]
     ranks = {
         (recipe, name, testset): [0] * right + [1] * (8 - right)
@@ -127,7 +127,7 @@ def test_recipes_and_test_sets_do_not_mix(curves):
     assert table["relative_change"].to_pylist() == [0, -0.5, 0, -0.5, 0, -0.5, 0, 0]
 
 
-def test_without_any_model_every_point_is_there_and_empty(curves):
+def test_without_any_model_every_point_is_present_and_empty(curves):
     points = [point("web", in_grid=False), point("near-1", in_grid=False)]
 
     table = curves(points, {}, {"web": [1, 1]})
@@ -151,7 +151,7 @@ def test_a_model_in_two_panels_is_counted_once_in_each(curves):
     assert table["relative_change"].to_pylist() == [0, -1, 0, -1]
 
 
-def test_order_of_the_input_rows_does_not_reach_the_table(view):
+def test_the_order_of_input_rows_does_not_affect_the_table(view):
     random = np.random.default_rng(0)
     names = ["web", "near-1", "near-2"]
     views = {

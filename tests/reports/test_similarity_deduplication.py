@@ -16,7 +16,7 @@ def deduplication(view):
     )
 
 
-def test_four_rows_by_hand(deduplication):
+def test_four_rows_match_a_hand_calculation(deduplication):
     table = deduplication([None, 0.4, 0.9, 0.875])
 
     assert [tuple(row.values()) for row in table.to_pylist()] == [
@@ -26,7 +26,7 @@ def test_four_rows_by_hand(deduplication):
     ]
 
 
-def test_no_samples_keep_none(deduplication):
+def test_no_samples_give_no_kept_samples(deduplication):
     table = deduplication([])
 
     assert table["samples"].to_pylist() == table["kept"].to_pylist() == [0, 0, 0]
@@ -35,7 +35,7 @@ def test_no_samples_keep_none(deduplication):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_sample_leaves_at_every_threshold_below_its_similarity(deduplication, seed):
+def test_a_sample_is_removed_at_every_threshold_below_its_similarity(deduplication, seed):
     random = np.random.default_rng(seed)
     similarities = random.choice([None, -1.0, 0.25, 0.5, 0.875, 0.9, 1.0], size=100).tolist()
 

@@ -16,7 +16,7 @@ def checked(encoder, corpus, **numbers):
     } | numbers
 
 
-def test_a_row_for_each_encoder_and_test_set_in_order():
+def test_each_encoder_and_test_set_has_a_row_in_order():
     encoders = [("first", "B/16"), ("second", "L/14")]
     rows = [checked(name, corpus) for corpus in ("val", "other", "sketch") for name, _ in encoders]
     rows[0] |= {"random_mean": 0.99951, "effective_rank": 1.25, "collapsed": True}

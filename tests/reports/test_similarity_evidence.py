@@ -52,7 +52,7 @@ def measures(table, testset):
     return {row["measure"]: row for row in table.to_pylist() if row["testset"] == testset}
 
 
-def test_means_and_intervals_are_those_worked_by_hand(table):
+def test_means_and_intervals_match_a_hand_calculation(table):
     sketch = measures(table, "sketch")
 
     assert sketch["pruned"]["value"] == pytest.approx(0.3)
@@ -67,7 +67,7 @@ def test_means_and_intervals_are_those_worked_by_hand(table):
     assert low < -0.5 < high
 
 
-def test_the_excess_is_taken_seed_by_seed(table):
+def test_the_excess_is_computed_seed_by_seed(table):
     excess = measures(table, "sketch")["excess"]
 
     assert excess["value"] == pytest.approx(-0.4)
@@ -77,7 +77,7 @@ def test_the_excess_is_taken_seed_by_seed(table):
     assert (reference["value"], reference["value_low"], reference["value_high"]) == (0, None, None)
 
 
-def test_it_prints_a_column_a_measure(table):
+def test_the_table_prints_one_column_per_measure(table):
     text = to_markdown("similarity_evidence", table)
 
     assert "difference beyond the reference" in text.splitlines()[2]
@@ -114,7 +114,7 @@ def test_orders_are_compared_seed_by_seed(orders):
     assert {(row["seeds"], row["images"]) for row in found.values()} == {(3, 10)}
 
 
-def test_orders_print_their_differences_with_a_sign(orders):
+def test_differences_of_orders_are_printed_with_a_sign(orders):
     text = to_markdown("similarity_evidence_orders", orders)
 
     assert "near less rand" in text.splitlines()[2]

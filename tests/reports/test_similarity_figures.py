@@ -45,7 +45,7 @@ def curve(figure, **wanted):
     return [row["manifest"].removeprefix(f"{WEB}.") for row in points(figure, **wanted)]
 
 
-def test_figures_are_those_whose_sections_are_on(figures):
+def test_figures_exist_for_enabled_sections(figures):
     names = [name.removeprefix("similarity_") for name in figures()]
     assert names == "fig3_left fig3 fig4 fig6 fig6_right fig7 fig8 fig9 fig10 fig13 fig14".split()
 
@@ -66,7 +66,7 @@ def test_without_the_audit_there_is_no_figure(settings):
         (None, ["Val", "Sketch", "A"], ["R", "V2", "ObjectNet"]),
     ],
 )
-def test_the_main_test_sets_are_apart_from_the_rest(figures, chosen, first, rest):
+def test_the_main_test_sets_are_separate_from_the_rest(figures, chosen, first, rest):
     made = figures(main_sets=chosen)
 
     shown = {
@@ -85,7 +85,7 @@ def test_a_main_test_set_is_one_of_the_test_sets(figures):
         figures(main_sets=["mnist"])
 
 
-def test_accuracy_by_similarity_to_the_whole_large_set_is_of_a_released_model(figures):
+def test_accuracy_by_similarity_to_the_whole_large_set_uses_a_released_model(figures):
     figure = figures(recipe=None)["similarity_fig6_right"]
 
     assert figure.table.inputs["neighbors"] == ["neighbors/b16-plus/laion.json"]
@@ -93,13 +93,13 @@ def test_accuracy_by_similarity_to_the_whole_large_set_is_of_a_released_model(fi
     assert "of the released model L-400M, open_clip's, by the similarity" in figure.caption
 
 
-def test_without_a_released_model_the_whole_large_set_is_trained_on(figures):
+def test_without_a_released_model_a_model_is_trained_on_the_whole_large_set(figures):
     figure = figures(large_model=None)["similarity_fig6_right"]
 
     assert figure.table.inputs["predictions"][0] == "predictions/paper/laion/a.json"
 
 
-def test_accuracy_by_similarity_is_of_the_unpruned_model_and_its_own_train_set(figures):
+def test_accuracy_by_similarity_uses_the_unpruned_model_and_its_training_set(figures):
     inputs = figures()["similarity_fig3_left"].table.inputs
 
     assert inputs["neighbors"] == ["kept_neighbors/b16-plus/deduplicated/laion.json"]
@@ -111,7 +111,7 @@ def test_accuracy_by_similarity_is_of_the_unpruned_model_and_its_own_train_set(f
     assert inputs["predictions"][0] == "predictions/paper/laion/sketch.json"
 
 
-def test_histograms_are_of_the_whole_large_set_and_the_small_one(figures):
+def test_histograms_show_the_whole_large_set_and_the_small_one(figures):
     made = figures()
 
     inputs = made["similarity_fig4"].table.inputs
@@ -121,7 +121,7 @@ def test_histograms_are_of_the_whole_large_set_and_the_small_one(figures):
     assert inputs["second_neighbors"] == ["neighbors/l14/imagenet-train.json"]
 
 
-def test_figure_3_has_a_panel_a_query_on_that_query(figures):
+def test_figure_3_has_one_panel_per_query_evaluated_on_that_query(figures):
     figure = figures()["similarity_fig3"]
 
     assert {(row["panel_title"], row["testset"]) for row in points(figure)} == {
@@ -156,7 +156,7 @@ def test_figure_8_shows_control_sets(figures):
     assert f"predictions/paper/{WEB}/mnist.json" in figure.table.inputs["predictions"]
 
 
-def test_figures_9_and_10_set_classifiers_beside_clip(figures):
+def test_figures_9_and_10_compare_classifiers_with_clip(figures):
     made = figures()
 
     rows = points(made["similarity_fig9"], group_title="supervised", pruning="near", testset="val")
@@ -169,7 +169,7 @@ def test_figures_9_and_10_set_classifiers_beside_clip(figures):
     assert made["similarity_fig10"].options == {"x": "share", "y": "relative_change"}
 
 
-def test_classifiers_answer_for_test_sets_of_their_classes_only(figures, settings):
+def test_classifiers_are_evaluated_only_on_test_sets_of_their_classes(figures, settings):
     settings["label_sets"]["others"] = settings["label_sets"]["imagenet"]
     settings["corpora"]["sketch"]["labels"] = "others"
 
@@ -223,7 +223,7 @@ def test_each_test_set_of_figure_14_has_its_own_pruned_set(figures):
 
 
 @pytest.mark.usefixtures("with_pair")
-def test_a_pair_has_the_figure_that_it_asks_for(figures):
+def test_a_pair_has_the_figure_it_requests(figures):
     made = figures(pairs={"hats": {"figure": 12, "small": "no-hat", "test": "hat"}})
 
     histograms = made["similarity_fig12_hats"].table.inputs

@@ -32,13 +32,13 @@ def test_figure_1_shows_the_main_test_sets(settings):
     assert [shown.corpus for shown in gallery.options.testsets] == ["sketch", "r"]
 
 
-def test_without_the_section_there_are_none(settings):
+def test_without_the_section_there_are_no_galleries(settings):
     settings["similarity"]["galleries"] = None
 
     assert similarity_galleries(parse_settings(settings)) == {}
 
 
-def test_a_gallery_after_pruning_shows_what_is_left(settings):
+def test_a_gallery_after_pruning_shows_the_remaining_images(settings):
     gallery = similarity_galleries(parse_settings(settings))["similarity_fig21_sketch"]
 
     assert gallery.inputs["neighbors"] == [
@@ -49,7 +49,7 @@ def test_a_gallery_after_pruning_shows_what_is_left(settings):
     assert gallery.options.nearer == (1, 0)  # nearer to the web set than to the small
 
 
-def test_where_no_picture_may_be_shown_there_are_uids_and_no_tars(settings):
+def test_without_permission_to_show_images_there_are_uids_and_no_tars(settings):
     run = parse_settings(settings | {"report": {"pictures": False}})
 
     for name, gallery in similarity_galleries(run).items():

@@ -30,7 +30,7 @@ def counts(table):
     return [tuple(row.values()) for row in table.select(columns).to_pylist()]
 
 
-def test_four_rows_by_hand(gap_check):
+def test_four_rows_match_a_hand_calculation(gap_check):
     gaps = [("val", row, 0.5) for row in range(4)] + [("r", 0, 0.75)]
     kept = [("val-pruned", "val", row, value) for row, value in enumerate((0.4, 0.5, 0.6))]
     kept += [("combined-pruned", "val", row, 0.25) for row in range(4)]
@@ -47,11 +47,11 @@ def test_four_rows_by_hand(gap_check):
     assert [cell.strip() for cell in row] == ["val-pruned", "Val", "4", "1", "1", "1", "1"]
 
 
-def test_one_bit_above_is_above(gap_check):
+def test_a_similarity_above_by_one_bit_counts_as_above(gap_check):
     kept = [("val-pruned", "val", 0, 0.5 + 2**-53)]
 
     assert counts(gap_check([("val", 0, 0.5)], kept))[0][3:] == (0, 0, 1, 0)
 
 
-def test_anything_is_nearer_than_no_gap(gap_check):
+def test_every_sample_is_nearer_than_a_missing_gap(gap_check):
     assert counts(gap_check([], [("val-pruned", "val", 0, -0.5)]))[0][2:] == (1, 0, 0, 1, 0)

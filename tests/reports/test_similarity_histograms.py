@@ -33,7 +33,7 @@ def histograms(view):
     return build
 
 
-def test_four_images_by_hand(histograms):
+def test_four_images_match_a_hand_calculation(histograms):
     table = histograms([0.71, 0.74, 0.75, 0.98], [0.2])
 
     columns = ["series", "series_title", "bin_low", "bin_high", "images", "all_images", "share"]
@@ -57,7 +57,7 @@ def test_a_series_without_images_keeps_its_row(histograms):
     ]
 
 
-def test_copies_share_the_last_bin_whatever_side_of_1_they_are_rounded_to(histograms):
+def test_copies_share_the_last_bin_on_either_side_of_1_after_rounding(histograms):
     table = histograms([0.9998, 1.0, 1.0006], [-0.01])
 
     assert table.select(["bin_low", "bin_high", "images"]).to_pylist() == [
@@ -82,7 +82,7 @@ def test_bins_are_exact(histograms, bins):
     assert table["images"].to_pylist() == expected[1].tolist()
 
 
-def test_order_of_the_input_rows_does_not_reach_the_table(histograms):
+def test_the_order_of_input_rows_does_not_affect_the_table(histograms):
     random = np.random.default_rng(0)
     nearest = random.uniform(0.3, 1, 500)
 

@@ -41,7 +41,7 @@ def shown(table, *columns):
     return [tuple(row.values()) for row in table.select(list(columns)).to_pylist()]
 
 
-def test_four_rows_by_hand(normalized):
+def test_four_rows_match_a_hand_calculation(normalized):
     similarities = [
         ("large", "sketch", 0, 0, 0.48, 0, 0),  # 0.96
         ("large", "sketch", 0, 1, 0.60, 0, 1),  # 0.75
@@ -64,7 +64,7 @@ def test_four_rows_by_hand(normalized):
     ]
 
 
-def test_a_sample_on_the_gap_stands_in_the_last_bin(normalized):
+def test_a_sample_exactly_at_the_gap_is_in_the_last_bin(normalized):
     gap = 0.7
     values = [gap, float(np.nextafter(gap, 0))]
     similarities = [("small", "sketch", 0, row, value, 0, 0) for row, value in enumerate(values)]
@@ -78,7 +78,7 @@ def test_a_sample_on_the_gap_stands_in_the_last_bin(normalized):
 
 
 @pytest.mark.parametrize("gap", [0.0, -0.2])
-def test_what_has_no_normalized_similarity_is_counted(normalized, gap):
+def test_samples_without_a_normalized_similarity_are_counted(normalized, gap):
     similarities = [
         ("small", "sketch", 0, 0, -0.3, 0, 0),
         ("small", "sketch", 0, 1, 0.5, 0, 9),  # a test image without a gap
@@ -105,7 +105,7 @@ def test_each_test_set_has_its_own_pruned_set(normalized):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_equals_a_recomputation_row_by_row(view, seed):
+def test_the_histogram_equals_a_recomputation_row_by_row(view, seed):
     random = np.random.default_rng(seed)
     corpora, names = ("large", "small", "other"), ("sketch", "a")
     addresses = [(shard, row) for shard in (0, 1, 7) for row in range(150)]  # words of 64 rows

@@ -37,7 +37,7 @@ def robustness(view, published, right_ranks):
     return build
 
 
-def test_four_rows_by_hand(robustness):
+def test_four_rows_match_a_hand_calculation(robustness):
     points = [
         *(("a", "val", 0.5), ("a", "sketch", 0.2)),  # logits 0 and -ln 4
         *(("b", "val", 0.8), ("b", "sketch", 0.5)),  # ln 4 and 0: the line is x - ln 4
@@ -59,7 +59,7 @@ def test_four_rows_by_hand(robustness):
     assert [row["is_reference"] for row in (val, sketch, r)] == [True, False, False]
 
 
-def test_supervised_models_are_points_and_extremes_are_left_out(robustness):
+def test_supervised_models_are_points_and_extremes_are_omitted(robustness):
     accuracies = {
         ("r18", manifest, testset): right
         for manifest, rights in {"whole": (4, 3), "near": (3, 1), "far": (2, 0)}.items()
@@ -80,7 +80,7 @@ def test_supervised_models_are_points_and_extremes_are_left_out(robustness):
     assert "ImageNet-Val (reference)" in text
 
 
-def test_one_abscissa_makes_no_line(robustness):
+def test_a_single_abscissa_gives_no_line(robustness):
     points = [("a", "val", 0.5), ("a", "sketch", 0.2), ("b", "val", 0.5), ("b", "sketch", 0.3)]
 
     table = robustness({("b32", "cut", "val"): 3, ("b32", "cut", "sketch"): 3}, points=points)
@@ -101,14 +101,14 @@ def test_a_model_at_the_end_of_the_scale_has_no_expectation(robustness):
     assert row["expected_accuracy"] is row["effective_robustness"] is None
 
 
-def test_nothing_trained_leaves_an_empty_table(robustness):
+def test_no_trained_models_give_an_empty_table(robustness):
     table = robustness({}, rows=[])
 
     assert len(table) == 0
     assert to_markdown("similarity_robustness", table)
 
 
-def test_equals_numpys_least_squares(robustness):
+def test_the_line_equals_least_squares_in_numpy(robustness):
     random = np.random.default_rng(0)
     known = random.uniform(0.1, 0.9, size=(20, 2))
     points = [

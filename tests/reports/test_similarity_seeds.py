@@ -28,7 +28,7 @@ def tables(settings):
     return build
 
 
-def test_each_model_of_tables_1_and_4_is_asked_for_under_each_seed(tables):
+def test_each_model_of_tables_1_and_4_is_requested_for_each_seed(tables):
     found, _ = tables(seeds=2)
 
     for name in ("similarity_table1", "similarity_table4"):
@@ -39,7 +39,7 @@ def test_each_model_of_tables_1_and_4_is_asked_for_under_each_seed(tables):
         assert len({path for path in asked if "/pretrained/openai/" in path}) == 6
 
 
-def test_a_random_set_stands_beneath_each_pruned_one_and_is_in_the_grid_with_it(tables):
+def test_a_random_set_is_below_each_pruned_one_and_shares_its_place_in_the_grid(tables):
     (found, _), (alone, _) = tables(random_arm=True), tables()
 
     rows = found["similarity_table1"].relations["rows"]
@@ -53,7 +53,7 @@ def test_a_random_set_stands_beneath_each_pruned_one_and_is_in_the_grid_with_it(
     assert others == [row["dataset"] for row in alone["similarity_table1"].relations["rows"]]
 
 
-def test_all_else_shows_the_first_seed_and_says_so(tables):
+def test_all_other_tables_show_the_first_seed_and_say_so(tables):
     (found, figures), (once, others) = tables(seeds=2), tables()
 
     said = "Each model was trained with 2 seeds; this shows the first."
@@ -65,7 +65,7 @@ def test_all_else_shows_the_first_seed_and_says_so(tables):
         assert figure.table == others[name].table
 
 
-def test_a_note_says_how_seeds_and_random_sets_were_measured(tables):
+def test_a_note_explains_the_measurement_of_seeds_and_random_sets(tables):
     (first, second), none = tables(seeds=2)[0]["similarity_table1"].notes, tables()[0]
 
     assert "means over 2 training runs" in first
@@ -136,14 +136,14 @@ def test_means_and_changes_equal_a_recomputation_in_pandas(table, predictions):
                 assert getattr(row, f"{change}_low") < expected < getattr(row, f"{change}_high")
 
 
-def test_a_model_of_one_training_keeps_its_exact_interval(table):
+def test_a_model_of_one_training_run_keeps_its_exact_interval(table):
     (row,) = table.to_pandas().query("recipe == 'pretrained' and testset == 'val'").itertuples()
 
     assert (row.seeds, row.accuracy) == (1, 0.5)
     assert (row.accuracy_low, row.accuracy_high) == pytest.approx((0.38605, 0.61395), abs=1e-4)
 
 
-def test_mixed_up_rows_give_the_same_bytes(views, table):
+def test_shuffled_rows_give_the_same_bytes(views, table):
     turned = {name: each.take(np.arange(len(each))[::-1]) for name, each in views.items()}
 
     assert report_table("similarity_table1", turned, {"over_seeds": True}).equals(table)
@@ -158,7 +158,7 @@ def test_the_change_against_random_is_printed(table):
     assert f"{100 * abs(change):.1f}" in line
 
 
-def test_without_seeds_and_random_sets_the_columns_are_those_of_one_training(views):
+def test_without_seeds_and_random_sets_the_columns_are_those_of_one_training_run(views):
     columns = report_table("similarity_table1", views, {"over_seeds": False}).column_names
 
     assert columns[-1] == "published_relative_change"

@@ -27,7 +27,7 @@ def table1(view, published, trained_once):
     return build
 
 
-def test_four_rows_by_hand(table1):
+def test_four_rows_match_a_hand_calculation(table1):
     answers = {  # right_rank of the four images of `sketch`
         "both": [0, 0, 1, 3],  # accuracy 1/2
         "sketch-pruned": [0, 1, 0, 1],  # 1 kept, 1 lost, 1 gained, 1 neither
@@ -99,7 +99,7 @@ def paper_table(table1, name, baseline):
     return {(row["dataset"], row["testset_title"]): row for row in table}
 
 
-def test_papers_headline_follows_from_its_own_table_1(table1):
+def test_the_papers_headline_follows_from_its_table_1(table1):
     table = paper_table(table1, "similarity_table1", "L-200M + IN-Train")
 
     sketch = table["sketch-pruned", "ImageNet-Sketch"]
@@ -115,7 +115,7 @@ def test_papers_headline_follows_from_its_own_table_1(table1):
     assert all(row["accuracy"] is None and row["images"] == 0 for row in table.values())
 
 
-def test_papers_headline_follows_from_its_own_table_4(table1):
+def test_the_papers_headline_follows_from_its_table_4(table1):
     table = paper_table(table1, "similarity_table4", "L-200M")
 
     sketch = table["sketch-pruned", "ImageNet-Sketch"]["published_relative_change"]
@@ -124,7 +124,7 @@ def test_papers_headline_follows_from_its_own_table_4(table1):
     assert 100 * r_change == pytest.approx(-5.99, abs=0.005)
 
 
-def test_pruned_rows_of_other_data_are_not_set_beside_the_papers(table1):
+def test_pruned_rows_of_other_data_are_not_compared_with_the_paper(table1):
     rows = [
         (0, "my corpus", "b32", "mine", None, False, True),
         (1, "sketch-pruned", "b32", "mine.sketch-pruned", "mine", True, True),
@@ -188,7 +188,7 @@ def random_views(view, trained_once, seed):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_equals_a_recomputation_in_pandas(view, trained_once, seed):
+def test_the_table_equals_a_recomputation_in_pandas(view, trained_once, seed):
     views = random_views(view, trained_once, seed)
     predictions, kept = views["predictions"].to_pandas(), views["manifest_rows"].to_pandas()
     predictions["right"] = predictions.right_rank == 0
@@ -213,7 +213,7 @@ def test_equals_a_recomputation_in_pandas(view, trained_once, seed):
             assert row.relative_change_low <= change <= row.relative_change_high
 
 
-def test_order_of_the_input_rows_does_not_reach_the_bytes(view, trained_once):
+def test_the_order_of_input_rows_does_not_affect_the_bytes(view, trained_once):
     views = random_views(view, trained_once, 0)
     turned = {name: table.take(np.arange(len(table))[::-1]) for name, table in views.items()}
     build = partial(report_table, "similarity_table1", parameters=ONCE)

@@ -30,7 +30,7 @@ def table2(view, published):
     return build
 
 
-def test_four_rows_by_hand(table2):
+def test_four_rows_match_a_hand_calculation(table2):
     small, large = (0.96, 0.5, 0.2, 0.1), (0.99, 0.98, 0.97, 0.9)
     neighbors = [
         (corpus, "sketch", 0, row, 0, similarity)
@@ -58,7 +58,7 @@ def test_four_rows_by_hand(table2):
     assert published == [(50_889, 18), (50_889, 1553), (None, None), (None, None)]
 
 
-def test_the_border_is_strict_to_the_last_bit(table2):
+def test_the_threshold_is_strict_to_the_last_bit(table2):
     border = 1 - 0.05  # its distance is 0.05 and a little: one more bit makes it less
     similarities = [np.nextafter(border, 0), border, np.nextafter(border, 1)]
     neighbors = [
@@ -71,7 +71,7 @@ def test_the_border_is_strict_to_the_last_bit(table2):
     assert table["near_duplicates"].to_pylist()[:2] == [0, 1]
 
 
-def test_an_empty_corpus_leaves_the_test_images(table2):
+def test_an_empty_corpus_still_counts_the_test_images(table2):
     table = table2([("large", "val", 0, row, 0, 1.0) for row in range(3)])
 
     assert table["images"].to_pylist() == [0, 0, 3, 3]
@@ -105,13 +105,13 @@ def test_a_collapsed_encoder_counts_no_near_duplicates(table2, check, note):
     assert counted(table, "near_duplicates", "share", "note")[1] == (1, 1.0, None)
 
 
-def test_the_check_of_an_encoder_that_tells_images_apart_changes_nothing(table2):
+def test_the_check_of_a_discriminating_encoder_changes_nothing(table2):
     neighbors = of_large(0.99, 0.9)
 
     assert table2(neighbors, checks=[("sketch", 0.94, False)]).equals(table2(neighbors))
 
 
-def test_a_calibrated_threshold_counts_at_its_border(table2):
+def test_a_calibrated_threshold_includes_its_own_value(table2):
     below, border = float(np.nextafter(0.9, 0)), 0.9
     thresholds = [(0.5, False), (border, True)]
 
@@ -121,7 +121,7 @@ def test_a_calibrated_threshold_counts_at_its_border(table2):
 
 
 @pytest.mark.parametrize("thresholds", [[], [(0.9, False)]])
-def test_a_calibration_that_chose_nothing_is_told(table2, thresholds):
+def test_a_calibration_without_a_choice_is_reported(table2, thresholds):
     table = table2(of_large(0.99), calibrated=thresholds)
 
     (sketch, _) = counted(table, "images", "near_duplicates", "distance", "note")
@@ -129,7 +129,7 @@ def test_a_calibration_that_chose_nothing_is_told(table2, thresholds):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_equals_a_recomputation_in_pandas(table2, seed):
+def test_the_table_equals_a_recomputation_in_pandas(table2, seed):
     random = np.random.default_rng(seed)
     neighbors = [
         (corpus, testset, shard, row, rank, float(random.choice([0.9, 0.95, 0.96, 1.0])))

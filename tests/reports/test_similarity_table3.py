@@ -44,7 +44,7 @@ def by_hand(table3, right_ranks):
     return table3(predictions, members, manifest_rows)
 
 
-def test_four_rows_by_hand(by_hand):
+def test_four_rows_match_a_hand_calculation(by_hand):
     columns = ["dataset", "testset", "size", "images", "correct", "accuracy"]
 
     assert [tuple(row.values()) for row in by_hand.select(columns).to_pylist()] == [
@@ -60,7 +60,7 @@ def test_four_rows_by_hand(by_hand):
     ]
 
 
-def test_the_papers_values_stand_beside(by_hand):
+def test_the_papers_values_are_shown_next_to_ours(by_hand):
     published = by_hand.select(["published_size", "published_accuracy"]).to_pylist()
 
     assert [row["published_accuracy"] for row in published] == [
@@ -71,7 +71,7 @@ def test_the_papers_values_stand_beside(by_hand):
     assert {row["published_size"] for row in published} == {199_800_000, 100_000_000}
 
 
-def test_it_prints_the_average_last(by_hand):
+def test_the_table_prints_the_average_last(by_hand):
     lines = to_markdown("similarity_table3", by_hand).splitlines()[2:]
 
     cells = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
@@ -82,7 +82,7 @@ def test_it_prints_the_average_last(by_hand):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_equals_a_recomputation_in_pandas(table3, seed):
+def test_the_table_equals_a_recomputation_in_pandas(table3, seed):
     random = np.random.default_rng(seed)
     predictions = [
         ("b32", manifest, testset, 0, row, int(random.integers(0, 3)))

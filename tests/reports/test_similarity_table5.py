@@ -71,7 +71,7 @@ def decisions(row):
     return tuple(row[name] for name in names)
 
 
-def test_four_rows_by_hand(table5):
+def test_four_rows_match_a_hand_calculation(table5):
     neighbors = rows("b16", [0.1, 0.2, 0.3, 0.4]) + rows("l14", [0.5, 0.4, 0.8, 0.9])
     neighbors += rows("b16", [0.9, 0.8, 0.7, 0.6], rank=1) + rows("dino", [0.4, 0.3, 0.2, 0.1])
 
@@ -83,7 +83,7 @@ def test_four_rows_by_hand(table5):
     assert "| Val      |      4 |           0.80 |" in to_markdown("similarity_table5", table)
 
 
-def test_the_papers_correlation_stands_beside_that_of_its_encoders_and_test_set(table5):
+def test_the_papers_correlation_is_next_to_that_of_its_encoders_and_test_set(table5):
     neighbors = rows("b16", [0.1, 0.2, 0.3]) + rows("l14", [0.1, 0.2, 0.3])
 
     table = table5(neighbors, titles=("ImageNet-Sketch", "Strangers"), others=PAPERS)
@@ -92,7 +92,7 @@ def test_the_papers_correlation_stands_beside_that_of_its_encoders_and_test_set(
     assert "in the paper" in to_markdown("similarity_table5", table)
 
 
-def test_the_same_ranking_is_one_whatever_the_values(table5):
+def test_equal_rankings_have_correlation_one_for_any_values(table5):
     similarities = np.random.default_rng(0).uniform(size=500)
 
     table = table5(rows("b16", similarities) + rows("l14", similarities**3))
@@ -101,7 +101,7 @@ def test_the_same_ranking_is_one_whatever_the_values(table5):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_equals_a_recomputation_in_pandas(table5, seed):
+def test_the_table_equals_a_recomputation_in_pandas(table5, seed):
     random = np.random.default_rng(seed)
     neighbors = [
         (encoder, testset, shard, row, rank, float(random.integers(0, 9) / 16))
@@ -124,7 +124,7 @@ def test_equals_a_recomputation_in_pandas(table5, seed):
         assert row["correlation"] == pytest.approx(expected, abs=1e-12)
 
 
-def test_decisions_by_hand(table5):
+def test_decisions_match_a_hand_calculation(table5):
     crossing = [("b16", 0), ("b16", 1), ("b16", 2), ("l14", 1), ("l14", 2), ("l14", 3), ("dino", 9)]
 
     table = table5(crossing=crossing, kept=manifest(range(10)))
@@ -141,7 +141,7 @@ def test_decisions_by_hand(table5):
     assert "pruned by both" in to_markdown("similarity_table5", table)
 
 
-def test_a_sample_that_one_encoder_did_not_embed_is_decided_by_neither(table5):
+def test_a_sample_missing_in_one_encoder_is_decided_by_neither(table5):
     crossing = [("b16", 0), ("b16", 1), ("l14", 0), ("l14", 1)]
 
     table = table5(crossing=crossing, kept=manifest(range(5)), dropped=[("l14", 1), ("dino", 4)])
@@ -151,7 +151,7 @@ def test_a_sample_that_one_encoder_did_not_embed_is_decided_by_neither(table5):
     assert decisions(dino) == (4, 0, 2, 0, 2)
 
 
-def test_what_the_base_left_out_is_not_counted(table5):
+def test_samples_dropped_by_the_base_are_not_counted(table5):
     kept = manifest(range(3)) + manifest([3, 4], kept=False)
 
     table = table5(crossing=[("b16", 0), ("b16", 3)], kept=kept, dropped=[("b16", 4)])
@@ -159,7 +159,7 @@ def test_what_the_base_left_out_is_not_counted(table5):
     assert decisions(table.to_pylist()[0]) == (3, 0, 1, 0, 2)
 
 
-def test_decisions_that_were_not_asked_are_left_out_in_print(table5):
+def test_decisions_that_were_not_requested_are_not_printed(table5):
     table = table5(rows("b16", [0.1, 0.2]) + rows("l14", [0.1, 0.2]))
 
     assert set(map(decisions, table.to_pylist())) == {(None,) * 5}

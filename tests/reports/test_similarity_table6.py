@@ -43,7 +43,7 @@ def counts(table):
     return [tuple(row[column] for column in columns) for row in table]
 
 
-def test_four_rows_by_hand(table6):
+def test_four_rows_match_a_hand_calculation(table6):
     gaps = (0.5, 0.8, 0.0)
     similarities = [
         ("large", "sketch", 0, 0, 0.48, 0, 0),  # 0.96: near
@@ -65,7 +65,7 @@ def test_four_rows_by_hand(table6):
     assert [row["published_near_gap"] for row in table] == [8_859_133, 131_087, None, None]
 
 
-def test_the_border_is_strict_to_the_last_bit(table6):
+def test_the_threshold_is_strict_to_the_last_bit(table6):
     values = [np.nextafter(0.9, 0), 0.9, np.nextafter(0.9, 1)]
     similarities = [
         ("large", "sketch", 0, row, float(value), 0, 0) for row, value in enumerate(values)

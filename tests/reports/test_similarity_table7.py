@@ -24,7 +24,7 @@ def table7(view, published):
     return build
 
 
-def test_four_rows_by_hand(table7):
+def test_four_rows_match_a_hand_calculation(table7):
     small, large = (0.5, 0.5, 0.5, 0.9), (0.6, 0.5, 0.7, 0.1)
     neighbors = [
         (corpus, "r", 1, row, 0, similarity)
@@ -53,7 +53,7 @@ def test_four_rows_by_hand(table7):
         assert row["published_share"] is None
 
 
-def test_one_bit_nearer_is_nearer(table7):
+def test_a_sample_nearer_by_one_bit_counts_as_nearer(table7):
     neighbors = [("small", "r", 0, 0, 0, 1.0 - 2**-53), ("large", "r", 0, 0, 0, 1.0)]
 
     assert (table7(neighbors)[0]["nearer"], table7(neighbors)[0]["ties"]) == (1, 0)
@@ -71,7 +71,7 @@ def test_without_deduplication_there_is_one_column(table7):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_equals_a_recomputation_in_pandas(table7, seed):
+def test_the_table_equals_a_recomputation_in_pandas(table7, seed):
     random = np.random.default_rng(seed)
     rows = [
         (search, corpus, testset, shard, row, rank, float(random.choice([0.25, 0.5, 0.75])))

@@ -44,7 +44,7 @@ def test_table_4_ends_with_classifiers(tables):
     assert baselines == {"laion-deduplicated"}
 
 
-def test_without_deduplication_a_row_is_there_as_it_was(tables):
+def test_without_deduplication_a_row_is_unchanged(tables):
     changes = {"deduplication": None, "core_set": None, "grid": None}
 
     both = tables(**changes)
@@ -66,14 +66,14 @@ def test_a_model_of_the_whole_large_set_is_trained_where_no_released_one_is_name
     assert not any(path.startswith("predictions/paper/laion/") for path in asked)
 
 
-def test_table_3_meets_the_papers_rows(tables):
+def test_table_3_has_rows_matching_the_paper(tables):
     assert datasets(tables()["similarity_table3"])[1:] == [
         *("L-400M, open_clip's", "L-200M", "all-far-pruned (L-400M)", "all-far-pruned (L-200M)"),
         *("sketch-far-pruned (L-200M)", "val-far-pruned (L-200M)", "SemDeDup (L-400M)"),
     ]
 
 
-def test_what_the_grid_leaves_out_is_shown_and_not_asked_for(tables):
+def test_models_outside_the_grid_are_shown_but_not_requested(tables):
     table = tables(grid=["laion-deduplicated"])["similarity_table4"]
 
     shown = {row["dataset"]: row["in_grid"] for row in table.relations["rows"]}
@@ -89,7 +89,7 @@ def test_what_the_grid_leaves_out_is_shown_and_not_asked_for(tables):
     assert {"deduplicated", "deduplicated.sketch-pruned", "all"} <= prunings
 
 
-def test_an_empty_grid_asks_for_no_predictions(tables):
+def test_an_empty_grid_requests_no_predictions(tables):
     found = tables(grid=[], pretrained=[], large_model=None, classifiers=[])
 
     assert found["similarity_table1"].inputs["predictions"] == []
@@ -97,7 +97,7 @@ def test_an_empty_grid_asks_for_no_predictions(tables):
     assert found["similarity_robustness"].relations["rows"] == []
 
 
-def test_models_of_encoders_and_of_the_evidence_are_there_whatever_the_grid(settings):
+def test_models_of_encoders_and_of_the_evidence_exist_for_any_grid(settings):
     settings["encoders"]["b16-plus"] = {"model": "paper/laion"}
     evidence = {"pruning": "sketch", "reference": "val"}
     settings["similarity"] |= {"grid": [], "seeds": 2, "evidence": evidence}
@@ -115,7 +115,7 @@ def test_models_of_encoders_and_of_the_evidence_are_there_whatever_the_grid(sett
     ]
 
 
-def test_classifiers_are_asked_about_test_sets_with_their_classes_alone(settings):
+def test_classifiers_are_requested_only_for_test_sets_with_their_classes(settings):
     settings["label_sets"]["digits"] = {"classes": "data/digits.txt"}
     settings["corpora"]["v2"] = {**settings["corpora"]["v2"], "labels": "digits"}
 
@@ -142,7 +142,7 @@ def test_evidence_compares_manifests_of_the_run(settings):
     ]
 
 
-def test_table_6_looks_at_the_sets_that_prunings_start_from(tables):
+def test_table_6_covers_the_sets_before_pruning(tables):
     table = tables()["similarity_table6"]
 
     assert table.parameters["large_title"] == "L-200M"
@@ -154,7 +154,7 @@ def test_table_6_looks_at_the_sets_that_prunings_start_from(tables):
     }
 
 
-def test_table_7_searches_the_deduplicated_set_where_there_is_one(tables):
+def test_table_7_searches_the_deduplicated_set_if_it_exists(tables):
     assert tables()["similarity_table7"].inputs["kept_neighbors"] == [
         "kept_neighbors/b16-plus/deduplicated/laion.json"
     ]
@@ -219,7 +219,7 @@ def test_the_robustness_line_avoids_models_of_sets_pruned_towards_a_test_set(tab
     assert "predictions/classifier/resnet101/sketch.json" in table.inputs["predictions"]
 
 
-def test_the_robustness_line_goes_through_the_models_that_are_named(tables):
+def test_the_robustness_line_goes_through_the_named_models(tables):
     chosen = ["imagenet-train", "imagenet-train.sketch-near-50pct"]
 
     table = tables(robustness={"reference": "val", "models": chosen})["similarity_robustness"]
@@ -234,7 +234,7 @@ def test_a_robustness_line_through_an_unknown_model_is_refused(tables):
         tables(robustness={"reference": "val", "models": ["laion"]})
 
 
-def test_sections_that_are_off_have_no_table(tables):
+def test_disabled_sections_have_no_table(tables):
     off = ("core_set", "robustness")
 
     found = tables(**dict.fromkeys(off), deduplication=None, other_encoders=[])
@@ -246,7 +246,7 @@ def test_sections_that_are_off_have_no_table(tables):
     ]
 
 
-def test_every_other_encoder_is_compared_on_the_set_that_prunings_start_from(tables):
+def test_every_other_encoder_is_compared_on_the_set_before_pruning(tables):
     table = tables(other_encoders=["l14", "openai"], compare_prunings=True)["similarity_table5"]
 
     names = ("b16-plus", "l14", "openai")

@@ -1,4 +1,4 @@
-"""What the similarity audit asks for, and says, where a corpus has no pictures."""
+"""What the similarity audit asks for, and says, where a corpus has no images."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ EVIDENCE = {"pruning": "sketch", "reference": "val"}
 
 
 def listed(settings, *corpora):
-    """Take the pictures of some corpora away."""
+    """Take the images of some corpora away."""
     for name in corpora:
         corpus = settings["corpora"][name]
         count = 4 if name == "large" else 1
@@ -46,7 +46,7 @@ def predictions(specifications):
     }
 
 
-def test_models_of_what_has_no_pictures_are_not_asked_for(micro):
+def test_models_of_corpora_without_images_are_not_requested(micro):
     run = parse_settings(listed(micro, "large"))
     tables = similarity_tables(run)
 
@@ -58,7 +58,7 @@ def test_models_of_what_has_no_pictures_are_not_asked_for(micro):
     assert not {row["in_grid"] for row in tables["similarity_table1"].relations["rows"]} - {False}
 
 
-def test_predictions_on_what_has_no_pictures_are_not_asked_for(micro):
+def test_predictions_on_test_sets_without_images_are_not_requested(micro):
     run = parse_settings(listed(micro, "sketch"))
     tables = similarity_tables(run)
 
@@ -70,7 +70,7 @@ def test_predictions_on_what_has_no_pictures_are_not_asked_for(micro):
     assert "similarity_evidence" not in tables  # it is about sketch
 
 
-def test_tables_of_accuracies_say_what_is_missing_and_others_do_not(micro):
+def test_only_accuracy_tables_state_what_is_missing(micro):
     tables = similarity_tables(parse_settings(listed(micro, "large")))
 
     said = {name for name, table in tables.items() if NOTE in table.notes}
@@ -82,7 +82,7 @@ def test_tables_of_accuracies_say_what_is_missing_and_others_do_not(micro):
     )
 
 
-def test_with_all_pictures_nothing_is_said(micro):
+def test_with_all_images_no_note_is_added(micro):
     run = parse_settings(micro)
 
     notes = " ".join(note for table in similarity_tables(run).values() for note in table.notes)
@@ -90,7 +90,7 @@ def test_with_all_pictures_nothing_is_said(micro):
     assert "no pictures" not in " ".join(each.caption for each in similarity_figures(run).values())
 
 
-def test_a_gallery_reads_the_tars_that_there_are_and_uids_of_the_rest(micro):
+def test_a_gallery_reads_existing_tars_and_uids_of_the_rest(micro):
     run = parse_settings(listed(micro, "large"))
 
     gallery = similarity_galleries(run)["similarity_fig15_val"]

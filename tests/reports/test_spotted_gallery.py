@@ -1,4 +1,4 @@
-"""The pictures with text of the parrot audit's galleries."""
+"""The images with text of the parrot audit's galleries."""
 
 from pathlib import Path
 
@@ -27,7 +27,7 @@ from clipaudit.reports.drawing import SMALLEST_POINTS, figure_bytes
 
 LEFT = (4.0, 4.0, 20.0, 4.0, 20.0, 14.0, 4.0, 14.0)
 RIGHT = (60.0, 20.0, 90.0, 20.0, 90.0, 40.0, 60.0, 40.0)
-WIDTH, HEIGHT = 96, 64  # of all pictures
+WIDTH, HEIGHT = 96, 64  # of all images
 GALLERIES = parrot_galleries(
     parse_settings(read_settings(Path(__file__).parents[2] / "config/micro_parrot.yaml"))
 )
@@ -94,7 +94,7 @@ def images(figure):
     return figure.axes[0].images
 
 
-def test_co_embedded_words_are_bold_and_orange_and_signs_stay_as_they_are():
+def test_co_embedded_words_are_bold_and_orange_and_symbols_are_unchanged():
     figure = draw("parrot_fig1_posters_pictures", [example(0)])
 
     found = figure.findobj(lambda each: isinstance(each, matplotlib.text.Text))
@@ -103,7 +103,7 @@ def test_co_embedded_words_are_bold_and_orange_and_signs_stay_as_they_are():
     assert "$5_or_$6" in words(figure)
 
 
-def test_spans_are_outlined_and_those_of_co_embedded_words_in_orange():
+def test_spans_are_outlined_and_those_of_co_embedded_words_are_orange():
     figure = draw("parrot_fig15", [example(0, "parroting")])
 
     colours = [matplotlib.colors.to_hex(each.get_edgecolor()) for each in figure.axes[0].patches]
@@ -111,7 +111,7 @@ def test_spans_are_outlined_and_those_of_co_embedded_words_in_orange():
     assert len(colours) == 1 + 2 * 3  # the frame; each outline on white: two spans, one again
 
 
-def test_text_is_covered_with_colour_where_pictures_are_told_apart_by_it():
+def test_text_is_covered_with_colour_if_images_are_distinguished_by_it():
     (image,) = images(draw("parrot_fig8", [example(0, "distracted")]))
 
     shown, stored = np.asarray(image.get_array()), pixels()
@@ -121,7 +121,7 @@ def test_text_is_covered_with_colour_where_pictures_are_told_apart_by_it():
     assert not changed[42:].any()
 
 
-def test_scores_before_and_after_are_said():
+def test_scores_before_and_after_are_stated():
     text = words(draw("parrot_fig8", [example(0, "dependent")]))
 
     assert "S(·) 0.300" in text
@@ -129,13 +129,13 @@ def test_scores_before_and_after_are_said():
     assert "No image of posters has a higher score without its text." in text
 
 
-def test_pictures_of_table_14_are_numbered_from_1():
+def test_images_of_table_14_are_numbered_from_1():
     text = words(draw("parrot_fig15", rows_for("parrot_fig15", 2)))
 
     assert "1 0.300 2 0.300" in text
 
 
-def test_a_column_says_which_cluster_it_is_and_how_much_text_that_has():
+def test_a_column_states_its_cluster_and_its_share_of_text():
     figure = draw("parrot_fig14_posters", rows_for("parrot_fig14_posters", 6))
 
     assert "0 75% text 0.300 0.300 1 75% text" in words(figure)
@@ -159,7 +159,7 @@ def test_without_a_donor_the_terms_say_so():
 
 
 @pytest.mark.parametrize("largest", [40, 256])
-def test_terms_are_what_is_erased_from_reduced_pictures(largest):
+def test_terms_show_what_is_erased_from_reduced_images(largest):
     erasing = {"radius": 7.0, "dilation": 4.0, "shorter_side": largest}
     how = TermOptions(**erasing, side=64, type_size=9)
     image = Image.fromarray(pixels())
@@ -177,7 +177,7 @@ def test_terms_are_what_is_erased_from_reduced_pictures(largest):
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_what_cannot_be_decoded_is_a_crossed_box(name):
+def test_an_image_that_cannot_be_decoded_is_a_crossed_box(name):
     rows = rows_for(name, 1)
 
     figure = draw(name, rows, {("posters", row): b"no picture" for row in range(len(rows))})
@@ -187,7 +187,7 @@ def test_what_cannot_be_decoded_is_a_crossed_box(name):
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_without_pictures_there_are_uids_and_the_words_stay(name):
+def test_without_images_there_are_uids_and_the_same_words(name):
     rows = rows_for(name, 2)
     uids = {("posters", row): f"{row + 1:08x}" * 4 for row in range(len(rows))}
 
@@ -200,7 +200,7 @@ def test_without_pictures_there_are_uids_and_the_words_stay(name):
     assert all(uid in text for uid in uids.values())
 
 
-def test_without_pictures_and_a_donor_the_terms_say_so():
+def test_without_images_and_a_donor_the_terms_say_so():
     lone = example(0, "repeating", donor_row=None, random_all=None)
 
     text = words(draw("parrot_fig2", [lone], {("posters", 0): "0123456789abcdef" * 2}))
@@ -210,7 +210,7 @@ def test_without_pictures_and_a_donor_the_terms_say_so():
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_a_gallery_of_nothing_says_so(name):
+def test_an_empty_gallery_says_so(name):
     text = words(draw(name, []))
 
     for asked in GALLERIES[name].options.lists:
@@ -219,7 +219,7 @@ def test_a_gallery_of_nothing_says_so(name):
 
 @pytest.mark.parametrize("count", [1, 9])
 @pytest.mark.parametrize("name", FORMS)
-def test_nothing_leaves_the_page_and_every_letter_is_legible(name, count):
+def test_everything_stays_on_the_page_and_every_letter_is_legible(name, count):
     long = {"caption": "and a red star, or so, " * 100}
     figure = draw(name, [row | long for row in rows_for(name, count)])
     canvas = FigureCanvasAgg(figure)

@@ -57,7 +57,7 @@ def test_a_view_is_the_union_of_its_files_with_their_labels(tmp_path, query):
     ]
 
 
-def test_no_character_of_a_path_or_label_means_anything(tmp_path, query):
+def test_no_character_of_a_path_or_label_is_special(tmp_path, query):
     folder = tmp_path / 'it\'s a "folder" [0-9] *; drop'
     folder.mkdir()
     path = write(folder / "x'y?.parquet", row=[7])
@@ -84,7 +84,7 @@ def test_dictionary_columns_join_with_plain_ones(tmp_path, query):
     assert table["row"].to_pylist() == [0, 2]
 
 
-def test_the_sql_can_read_nothing_else(tmp_path, query):
+def test_the_sql_can_read_only_its_views(tmp_path, query):
     path = write(tmp_path / "secret.parquet", row=[1])
     with pytest.raises(StoreError, match=r"probe\.sql: Permission Error.*disabled"):
         query(f"select * from '{path}'", {})
@@ -97,7 +97,7 @@ def test_a_missing_file_is_named_with_its_view(tmp_path, query):
         query("from v", {"v": [LabelledFile(tmp_path / "gone.parquet")]})
 
 
-def test_a_damaged_file_is_a_store_error(tmp_path, query):
+def test_a_damaged_file_gives_a_store_error(tmp_path, query):
     path = write(tmp_path / "a.parquet", row=list(range(10_000)))
     damaged = bytearray(path.read_bytes())
     damaged[4:2000] = bytes(1996)  # the pages; the footer stays
@@ -107,7 +107,7 @@ def test_a_damaged_file_is_a_store_error(tmp_path, query):
         query("select sum(row) from v", {"v": [LabelledFile(path)]})
 
 
-def test_files_that_do_not_fit_together_are_a_store_error(tmp_path, query):
+def test_incompatible_files_give_a_store_error(tmp_path, query):
     first = LabelledFile(write(tmp_path / "a.parquet", row=[1]))
     second = LabelledFile(write(tmp_path / "b.parquet", row=["x"]))
 
@@ -120,7 +120,7 @@ def test_a_view_without_files_is_refused(query):
         query("from v", {"v": []})
 
 
-def test_a_file_without_a_label_has_null_there(tmp_path, query):
+def test_a_missing_label_of_a_file_is_null(tmp_path, query):
     path = write(tmp_path / "a.parquet", row=[1])
     view = [LabelledFile(path, {"corpus": "c"}), LabelledFile(path, {"search": "s"})]
 
@@ -129,7 +129,7 @@ def test_a_file_without_a_label_has_null_there(tmp_path, query):
     assert [tuple(row.values()) for row in table.to_pylist()] == [("c", None, 1), (None, "s", 1)]
 
 
-def test_a_filter_on_a_label_leaves_other_files_unread(tmp_path, query):
+def test_a_filter_on_a_label_does_not_read_other_files(tmp_path, query):
     whole = write(tmp_path / "a.parquet", row=list(range(10_000)))
     damaged = tmp_path / "b.parquet"
     content = bytearray(whole.read_bytes())
@@ -154,7 +154,7 @@ def test_a_view_that_may_be_empty_has_its_columns(tmp_path, query, source):
     assert table.num_rows == 0
 
 
-def test_a_view_that_is_not_given_is_not_taken_for_an_empty_one(tmp_path, query):
+def test_a_missing_view_is_not_treated_as_empty(tmp_path, query):
     (tmp_path / "sql").mkdir()
     (tmp_path / "sql" / "probe_empty_views.sql").write_text("create table models (seed integer);")
 
@@ -162,7 +162,7 @@ def test_a_view_that_is_not_given_is_not_taken_for_an_empty_one(tmp_path, query)
         query("from models", {})
 
 
-def test_the_right_side_of_a_join_is_the_one_held(tmp_path, query):
+def test_a_join_holds_its_right_side_in_memory(tmp_path, query):
     big = [LabelledFile(write(tmp_path / "a.parquet", row=list(range(5000))))]
     views = {"big": big, "small": pa.table({"row": [1, 2]})}
 
@@ -175,7 +175,7 @@ def test_the_right_side_of_a_join_is_the_one_held(tmp_path, query):
     assert plans[0] != plans[1]
 
 
-def test_a_data_set_is_found_by_either_of_its_names_in_the_papers(query):
+def test_a_data_set_is_found_by_either_name_in_the_papers(query):
     table = query(
         "select paper_name(title) as name from titles",
         {"titles": pa.table({"title": ["LAION-200M + ImageNet-Train", "L-200M", "mine"]})},
@@ -206,7 +206,7 @@ def test_an_unknown_column_names_the_sql_file(view, published):
         report_table("similarity_table2", views, TABLE2)
 
 
-def test_a_parameter_that_lacks_is_named(view, published):
+def test_a_missing_parameter_is_named(view, published):
     views = {
         "testsets": view("testsets", []),
         "neighbors": view("neighbors", []),
@@ -218,7 +218,7 @@ def test_a_parameter_that_lacks_is_named(view, published):
         report_table("similarity_table2", views, {"small": "s", "large": "l"})
 
 
-def test_a_column_of_nulls_alone_needs_no_type(view, published):
+def test_a_column_of_only_nulls_needs_no_type(view, published):
     """Settings without pruned rows give a `baseline` that Arrow types as null."""
     rows = [{"position": 0, "dataset": "d", "recipe": "r", "manifest": "m", "baseline": None}]
     views = {
@@ -238,7 +238,7 @@ def test_a_column_of_nulls_alone_needs_no_type(view, published):
     assert table.select(["accuracy", "size"]).to_pylist() == [{"accuracy": 1.0, "size": 1}]
 
 
-def test_neither_order_nor_split_of_files_reaches_the_bytes(tmp_path, view, published):
+def test_the_order_and_split_of_files_do_not_affect_the_bytes(tmp_path, view, published):
     neighbors = view(
         "neighbors",
         [

@@ -22,7 +22,7 @@ def names(captions):
         return dict(connection.execute("from typical_words('both', 'both')").fetchall())
 
 
-def test_a_group_is_named_by_the_words_that_others_lack():
+def test_a_group_is_named_after_words_missing_in_others():
     found = names({0: ["a red fox", "A FOX"], 1: ["a blue cat", "a blue hat"]})
 
     assert found == {0: "fox, red", 1: "blue, cat"}  # of equals the first by letters
@@ -33,7 +33,7 @@ def test_a_group_without_words_of_its_own_has_no_name(captions):
     assert names(captions) == {}
 
 
-def test_long_words_are_cut_and_a_word_counts_once_an_image():
+def test_long_words_are_truncated_and_a_word_counts_once_per_image():
     found = names({0: ["cat cat cat", "dog"], 1: ["counterrevolutionary", "bird", "bird"]})
 
     assert found == {0: "cat, dog", 1: "bird, counterrevol"}

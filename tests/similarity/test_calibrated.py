@@ -14,17 +14,19 @@ def thresholds(*rows):
     )
 
 
-def test_a_distance_that_is_given_is_taken():
+def test_a_given_distance_is_used():
     assert near_duplicate_distance(0.05, []) == 0.05
 
 
 @given(st.floats(0.5, 1), st.floats(0.5, 1))
-def test_nearer_than_the_distance_is_as_similar_as_the_threshold_or_more(threshold, similarity):
+def test_distances_below_the_limit_match_similarities_at_or_above_the_threshold(
+    threshold, similarity
+):
     distance = near_duplicate_distance(None, [thresholds((threshold, True), (0.1, False))])
 
     assert (1 - similarity < distance) == (similarity >= threshold)
 
 
 @pytest.mark.parametrize("tables", [[], [thresholds()], [thresholds((0.9, False))]])
-def test_without_a_chosen_threshold_nothing_is_near(tables):
+def test_without_a_chosen_threshold_no_sample_is_near(tables):
     assert not 1 - np.float64(1.0) < near_duplicate_distance(None, tables)

@@ -82,7 +82,7 @@ def whole_shard(n):
 @each_order
 @settings(max_examples=30)
 @given(corpora, st.data())
-def test_equals_the_definition(order, corpus, data):
+def test_a_cut_equals_its_definition(order, corpus, data):
     wanted = sequence(order, corpus)
     assume(wanted)
     removed = data.draw(st.integers(0, len(wanted) - 1))
@@ -96,7 +96,7 @@ def test_equals_the_definition(order, corpus, data):
 
 @settings(max_examples=30)
 @given(corpora, st.data())
-def test_what_near_removes_first_far_removes_last(corpus, data):
+def test_far_removes_last_the_samples_that_near_removes_first(corpus, data):
     near, far = Order("near", ["val"]), Order("far", ["val"])
     eligible, parts = sequence(near, corpus), split(near, corpus, 7)
     assume(len(eligible) > 1)
@@ -110,7 +110,7 @@ def test_what_near_removes_first_far_removes_last(corpus, data):
 
 
 @each_order
-def test_the_manifest_has_one_row_for_each_of_the_base_and_keeps_what_it_says(order):
+def test_the_manifest_has_every_row_of_the_base_and_keeps_the_stated_number(order):
     corpus = whole_shard(40)
     corpus |= {(1, 3): (0.5, 0.5, False, True), (1, 4): (0.5, 0.5, True, False)}
     start, embedded = part(order, corpus)
@@ -126,7 +126,7 @@ def test_the_manifest_has_one_row_for_each_of_the_base_and_keeps_what_it_says(or
 
 
 @each_order
-def test_neither_parts_nor_bucket_sizes_change_a_cut(order):
+def test_parts_and_bucket_sizes_do_not_change_a_cut(order):
     corpus = whole_shard(100)
     sizes = [(100, 1 << 22), (100, 1), (7, 3), (1, 1)]
     all_parts = [(split(order, corpus, size), rows) for size, rows in sizes]
@@ -141,7 +141,7 @@ def test_neither_parts_nor_bucket_sizes_change_a_cut(order):
 
 
 @pytest.mark.parametrize("kind", ["near", "far"])
-def test_samples_that_all_tie_are_counted_by_their_addresses(kind):
+def test_samples_that_all_tie_are_counted_by_address(kind):
     shards = (0, 5, 2**20, 2**31 - 1)
     corpus = {(shard, row): (0.5, 0.5, True, True) for shard in shards for row in (1, 2, 2**30)}
     order = Order(kind, ["val"])
@@ -167,7 +167,7 @@ def test_more_samples_than_fit_a_bucket_are_counted_to_the_last_bit(bucket_rows,
     assert len(gone_through) == passes
 
 
-def test_of_two_random_sets_the_smaller_lies_in_the_larger():
+def test_a_smaller_random_set_is_part_of_a_larger_one():
     parts = split(RAND, whole_shard(200), 64)
 
     small, large = (kept(prune(RAND, parts, kept=size)) for size in (30, 60))
@@ -176,7 +176,7 @@ def test_of_two_random_sets_the_smaller_lies_in_the_larger():
     assert small < large
 
 
-def test_the_random_set_is_that_of_the_lowest_places():
+def test_the_random_set_has_the_lowest_places():
     row = np.arange(50, dtype=np.int32)
 
     found = kept(prune(Order("rand", seed=2), split(RAND, whole_shard(50), 9), kept=20))
@@ -185,7 +185,7 @@ def test_the_random_set_is_that_of_the_lowest_places():
     assert {at for _, at in found} == set(lowest.tolist())
 
 
-def test_the_random_order_needs_no_more_than_addresses():
+def test_the_random_order_needs_only_addresses():
     start = base([(0, 0), (0, 1), (0, 2)])
 
     manifest = prune(RAND, [(start, addresses([(0, 0), (0, 2)]))], removed=1)
@@ -193,7 +193,7 @@ def test_the_random_order_needs_no_more_than_addresses():
     assert sorted(manifest["reason"].to_pylist(), key=str) == [None, DRAWN, NOT_EMBEDDED]
 
 
-def test_a_sample_names_the_test_sample_that_it_is_near_to():
+def test_a_sample_names_the_test_sample_it_is_near_to():
     found = similarities({(0, 6): (0.5, 0.75), (0, 7): (0.25, 0.25)})
 
     near, far = (
@@ -213,7 +213,7 @@ def test_a_sample_names_the_test_sample_that_it_is_near_to():
     assert near[1] == nothing | {"row": 7, "kept": True}
 
 
-def test_a_duplicate_names_the_sample_that_it_repeats():
+def test_a_duplicate_names_the_sample_it_repeats():
     found = duplicates({(0, 0): None, (0, 1): 0.5, (0, 2): 0.75})
 
     pruned = prune(Order("semdedup"), [(base([(0, 0), (0, 1), (0, 2)]), found)], removed=1)
@@ -259,7 +259,7 @@ def test_sizes_are_counts_or_fractions(order, size, stay):
         ({"like": 12}, "kept is 12 samples"),
     ],
 )
-def test_sizes_that_leave_none_or_ask_for_too_many_are_refused(size, said):
+def test_sizes_that_keep_none_or_request_too_many_are_refused(size, said):
     parts = split(RAND, whole_shard(10), 4)
 
     message = f"large.rand-x: {said}, and 10 are eligible .*, of which 1 to 10 must be kept; choose"
@@ -268,7 +268,7 @@ def test_sizes_that_leave_none_or_ask_for_too_many_are_refused(size, said):
 
 
 @pytest.mark.parametrize("corpus", [{}, {(0, 0): (1.0, 1.0, True, False)}])
-def test_pruning_where_nothing_is_eligible_is_refused(corpus):
+def test_pruning_without_eligible_samples_is_refused(corpus):
     with pytest.raises(TooSmall, match=r"all-far: 0 eligible samples: .* look into the drops"):
         find_cut("all-far", ORDERS[3], lambda: split(ORDERS[3], corpus, 5), removed=0)
 

@@ -48,7 +48,7 @@ def rows_of(queries):
 
 @given(st.dictionaries(st.integers(0, 30), COARSE), st.dictionaries(st.integers(0, 30), COARSE))
 @settings(max_examples=60, deadline=None)
-def test_queries_are_the_first_in_random_order_that_are_strictly_nearer(first, other):
+def test_queries_are_the_first_strictly_nearer_samples_in_random_order(first, other):
     found = pick_queries(
         nearest(first), "val", count=5, seed=3, nearer_than=nearest(other) if other else None
     )
@@ -60,7 +60,7 @@ def test_queries_are_the_first_in_random_order_that_are_strictly_nearer(first, o
     assert rows_of(found) == sorted(good, key=place)[:5]
 
 
-def test_adding_samples_only_takes_turns():
+def test_added_samples_do_not_change_the_order_of_earlier_ones():
     few, many = dict.fromkeys(range(40), 0.5), dict.fromkeys(range(60), 0.5)
 
     before = rows_of(pick_queries(nearest(few), "val", count=40, seed=0))
@@ -70,7 +70,7 @@ def test_adding_samples_only_takes_turns():
     assert before != rows_of(pick_queries(nearest(few), "val", count=40, seed=1))
 
 
-def test_queries_are_of_their_test_set_and_of_rank_0_alone():
+def test_queries_come_only_from_their_test_set_and_rank_0():
     table = neighbors(
         [("val", 2, 9, 0, 0.3, 0, 0), ("val", 2, 9, 1, 0.2, 0, 1), ("r", 0, 1, 0, 0.9, 0, 0)]
     )
@@ -82,7 +82,7 @@ def test_queries_are_of_their_test_set_and_of_rank_0_alone():
 
 @given(st.dictionaries(st.integers(0, 50), COARSE, min_size=1), st.integers(1, 9))
 @settings(max_examples=60, deadline=None)
-def test_the_ladder_rises_from_the_lowest_to_the_highest_each_once(similarities, count):
+def test_the_ladder_rises_from_lowest_to_highest_without_repeats(similarities, count):
     found = rows_of(pick_ladder(nearest(similarities), "val", count=count))
 
     values = [similarities[row] for row in found]
@@ -108,7 +108,7 @@ def unit_vectors(count, seed):
 
 @given(st.integers(0, 12), st.integers(1, 6), st.sampled_from([0.0, 0.01, 0.3, 2.5]), st.integers())
 @settings(max_examples=60, deadline=None)
-def test_neighbours_shown_are_the_first_without_near_duplicates(count, columns, distance, seed):
+def test_shown_neighbours_are_the_first_without_near_duplicates(count, columns, distance, seed):
     vectors = unit_vectors(count, abs(seed))
     table = neighbors([("val", 0, 0, rank, 1 - rank / 20, 0, rank) for rank in range(count)])
 
@@ -126,7 +126,7 @@ def test_neighbours_shown_are_the_first_without_near_duplicates(count, columns, 
     assert [one["omitted_before"] for one in found] == omitted.tolist()
 
 
-def test_a_picture_is_compared_to_what_is_shown_not_to_what_was_left_out():
+def test_an_image_is_compared_with_shown_images_and_not_with_omitted_ones():
     angles = np.array([0, 0.2, 0.4])  # each 0.02 from the one before, the last 0.08 from the first
     vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float16)
     table = neighbors([("val", 0, 0, rank, 1 - rank / 20, 0, rank) for rank in range(3)])
@@ -147,7 +147,7 @@ def embeddings(vectors, shard=0):
     )
 
 
-def test_vectors_are_kept_of_the_wanted_rows_alone():
+def test_only_vectors_of_requested_rows_are_kept():
     first, second = unit_vectors(4, 0), unit_vectors(4, 1)
     wanted = [1 << 32 | 3, 2, 2]
 

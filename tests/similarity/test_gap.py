@@ -24,7 +24,7 @@ def base(*addresses):
     return keep_all(pa.table({name: pa.array(column, pa.int32()) for name, column in columns}))
 
 
-def test_a_sample_beyond_a_gap_leaves_with_its_reason():
+def test_a_sample_beyond_a_gap_is_removed_with_its_reason():
     found = similarities(
         (0, 0, "val", 0.75, 0.5, 0, 3),
         (0, 0, "sketch", None, None, None, None),
@@ -50,7 +50,7 @@ def test_only_the_chosen_test_sets_prune():
     assert prune_to_gap(base((0, 0)), found, ["sketch"])["kept"].to_pylist() == [True]
 
 
-def test_a_tie_with_the_gap_stays():
+def test_a_tie_with_the_gap_is_kept():
     found = similarities((0, 0, "val", 0.5, 0.5, 0, 3))
 
     assert prune_to_gap(base((0, 0)), found, ["val"])["kept"].to_pylist() == [True]
@@ -65,7 +65,7 @@ def test_a_tie_with_the_gap_stays():
         (0.25, [True, True, True]),
     ],
 )
-def test_the_lower_the_margin_the_more_samples_leave(margin, kept):
+def test_a_lower_margin_removes_more_samples(margin, kept):
     found = similarities(
         (0, 0, "val", 0.75, 0.5, 0, 3),
         (0, 1, "val", 0.5, 0.5, 0, 3),
@@ -82,13 +82,13 @@ def test_the_lower_the_margin_the_more_samples_leave(margin, kept):
 
 
 @pytest.mark.parametrize(("sketch", "named"), [(0.75, "val"), (0.8125, "sketch")])
-def test_combined_pruning_names_the_widest_crossing_and_the_first_of_equals(sketch, named):
+def test_combined_pruning_names_the_largest_excess_and_the_first_of_equals(sketch, named):
     found = similarities((0, 0, "sketch", sketch, 0.5, 1, 1), (0, 0, "val", 0.75, 0.5, 0, 3))
 
     assert prune_to_gap(base((0, 0)), found, ["val", "sketch"])["testset"].to_pylist() == [named]
 
 
-def test_a_sample_that_was_not_embedded_is_dropped_as_such():
+def test_a_sample_without_an_embedding_is_dropped_with_that_reason():
     found = similarities((0, 0, "val", None, None, None, None))
 
     manifest = prune_to_gap(base((0, 0), (0, 1)), found, ["val"])
@@ -102,7 +102,7 @@ def test_a_part_without_similarities_keeps_nothing():
     assert manifest["kept"].to_pylist() == [False]
 
 
-def test_what_the_base_dropped_stays_as_it_is():
+def test_drops_of_the_base_are_unchanged():
     found = similarities((0, 0, "val", 0.75, 0.5, 0, 3), (0, 1, "val", 0.75, 0.5, 0, 3))
     whole = base((0, 0), (0, 1), (0, 2))
     repeats = whole.select(["shard", "row"]).slice(1).append_column("reason", [["copy", "copy"]])
@@ -114,7 +114,7 @@ def test_what_the_base_dropped_stays_as_it_is():
     assert manifest.slice(1).equals(start.slice(1))
 
 
-def test_rows_come_in_the_order_of_the_base():
+def test_rows_have_the_order_of_the_base():
     found = similarities((0, 1, "val", 0.75, 0.5, 0, 3), (2, 0, "val", None, None, None, None))
 
     manifest = prune_to_gap(base((2, 0), (0, 1)), found, ["val"])
@@ -129,7 +129,7 @@ crossing = st.one_of(st.none(), st.integers(-8, 8))
 
 
 @given(st.lists(st.tuples(crossing, crossing), max_size=40))
-def test_equals_the_definition_on_drawn_excesses(excesses):
+def test_pruning_equals_its_definition_on_random_excesses(excesses):
     rows = [
         (0, row, name, *((0.5 + excess / 16, 0.5, 0, row) if excess is not None else (None,) * 4))
         for row, pair in enumerate(excesses)

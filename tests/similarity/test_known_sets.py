@@ -115,7 +115,7 @@ def at_once(tmp_path):
     return search
 
 
-def test_one_more_test_set_is_searched_alone(world, at_once, caplog):
+def test_only_an_added_test_set_is_searched(world, at_once, caplog):
     caplog.set_level("INFO")
     world.search("val", "sketch")
 
@@ -128,7 +128,7 @@ def test_one_more_test_set_is_searched_alone(world, at_once, caplog):
 
 
 @pytest.mark.parametrize("test_sets", [["sketch", "val"], ["sketch"]])
-def test_another_order_or_fewer_test_sets_search_nothing(world, at_once, test_sets):
+def test_another_order_or_fewer_test_sets_need_no_search(world, at_once, test_sets):
     world.search("val", "sketch")
 
     share, tables = world.search(*test_sets)
@@ -137,7 +137,7 @@ def test_another_order_or_fewer_test_sets_search_nothing(world, at_once, test_se
     assert tables == at_once(*test_sets)
 
 
-def test_a_changed_gap_of_one_test_set_searches_that_set_alone(world, at_once):
+def test_only_a_test_set_with_a_changed_gap_is_searched(world, at_once):
     world.search(*OF_ALL)
     changed = gaps(val=0.0, sketch=0.0, paintings=0.0)
     world.gaps = world.put("gaps", changed)
@@ -149,7 +149,7 @@ def test_a_changed_gap_of_one_test_set_searches_that_set_alone(world, at_once):
     assert tables != at_once(*OF_ALL)
 
 
-def test_a_test_set_with_other_embeddings_is_searched_alone(world):
+def test_only_a_test_set_with_changed_embeddings_is_searched(world):
     world.search("val", "sketch")
     world.tests["val"] = world.put("val", embeddings(SIZES["val"], 9))
 
@@ -158,7 +158,7 @@ def test_a_test_set_with_other_embeddings_is_searched_alone(world):
     assert share == SIZES["val"] / 12
 
 
-def test_test_sets_of_several_earlier_searches_are_joined(world, at_once):
+def test_test_sets_from_several_earlier_searches_are_combined(world, at_once):
     for name in ("paintings", "val"):
         world.search(name)
 
@@ -168,7 +168,7 @@ def test_test_sets_of_several_earlier_searches_are_joined(world, at_once):
     assert tables == at_once(*OF_ALL)
 
 
-def test_a_test_set_without_samples_is_neither_known_nor_searched(world, at_once):
+def test_a_test_set_without_samples_is_neither_stored_nor_searched(world, at_once):
     assert world.search("nothing")[0] == 0
     world.search("val")
 
@@ -179,7 +179,7 @@ def test_a_test_set_without_samples_is_neither_known_nor_searched(world, at_once
 
 
 @pytest.mark.parametrize("name", ["train", "neighbors"])
-def test_another_part_or_number_of_neighbours_searches_all_test_sets(world, name):
+def test_another_part_or_number_of_neighbours_needs_a_full_search(world, name):
     world.search("val", "sketch")
     world.train = world.put("large", embeddings(90, 9)) if name == "train" else world.train
 
@@ -189,7 +189,7 @@ def test_another_part_or_number_of_neighbours_searches_all_test_sets(world, name
 
 
 @pytest.mark.parametrize("changed", [{"threads": 2}, {"block_rows": 5}, {"backend": "torch"}])
-def test_how_a_search_runs_does_not_matter_to_what_is_known(world, at_once, changed):
+def test_earlier_searches_are_reused_for_any_way_of_running(world, at_once, changed):
     world.search("val", "sketch")
 
     share, tables = world.search(*OF_ALL, **changed)

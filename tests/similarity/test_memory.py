@@ -1,4 +1,4 @@
-"""The memory of a job of the nearest stage: by its blocks, not by the rows of its part."""
+"""A job of the nearest stage needs memory for its blocks, not for all rows of its part."""
 
 import textwrap
 
@@ -78,7 +78,7 @@ def test_memory_does_not_grow_with_the_rows_of_a_part(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.timeout(1_200)
-def test_memory_grows_with_queries_by_their_own_size_alone(tmp_path):
+def test_memory_grows_with_queries_only_by_their_own_size(tmp_path):
     """8 kB each: 640 dimensions as read, joined, and packed for screening, and 10 neighbours."""
     few = peak_of_search(tmp_path, 200_000, 6_000)
     many = peak_of_search(tmp_path, 200_000, 60_000)

@@ -63,7 +63,7 @@ def random_world():
     return sets, small, large
 
 
-def test_one_row_for_each_train_sample_and_test_set(two_sets):
+def test_each_training_sample_has_one_row_per_test_set(two_sets):
     train = embeddings([[0.5, 0.375], [0, 1]], shard=7, rows=[2, 4])  # 4 : 3
 
     found, _ = search(query_sets(two_sets), train)
@@ -95,7 +95,7 @@ def test_neighbors_are_ranked_by_similarity_then_address(two_sets):
     ]
 
 
-def test_gaps_come_from_rank_0_against_the_small_set(two_sets):
+def test_gaps_are_taken_from_rank_0_against_the_small_set(two_sets):
     _, small = search(query_sets(two_sets), embeddings([[0.375, 0.5], [-0.25, 0]]))
 
     queries = query_sets(two_sets, small).queries
@@ -113,7 +113,7 @@ def test_a_test_sample_without_neighbours_has_no_gap(two_sets):
     assert found["gap_similarity"].to_pylist() == [0.6, 0.6]
 
 
-def test_a_gap_is_crossed_strictly_and_by_the_largest_excess(two_sets):
+def test_crossing_a_gap_is_strict_and_the_largest_excess_counts(two_sets):
     _, small = search(query_sets(two_sets), embeddings([[0.5, -0.375]]))
     train = embeddings([[0.5, -0.375], [0.75, 0.3125]])  # 12 : 5
 
@@ -175,7 +175,7 @@ def test_a_margin_changes_no_row_that_crosses_the_gap_itself(margin, backend):
 
 @pytest.mark.parametrize("backend", ["numpy", "torch"])
 @pytest.mark.parametrize("block_rows", [1, 7, 1000])
-def test_backend_and_blocks_never_show(random_world, backend, block_rows):
+def test_backend_and_blocks_do_not_matter(random_world, backend, block_rows):
     sets, small, large = random_world
     queries = query_sets(sets, search(query_sets(sets), small)[1])
     expected = search(queries, large, backend="numpy")
@@ -196,7 +196,7 @@ def test_an_empty_test_set_has_no_rows(random_world):
     assert set(neighbors["testset"].to_pylist()) == {"val", "r"}
 
 
-def test_no_train_samples_give_empty_tables(two_sets):
+def test_no_training_samples_give_empty_tables(two_sets):
     similarities, neighbors = search(query_sets(two_sets), embeddings(np.empty((0, 2))))
 
     assert (similarities.num_rows, neighbors.num_rows) == (0, 0)
@@ -217,7 +217,7 @@ def test_merged_parts_equal_the_whole(random_world):
 
 
 @given(data=st.data())
-def test_merged_are_the_first_of_all_rows(data):
+def test_merging_keeps_the_first_of_all_rows(data):
     queries = [("a", 0, 0), ("a", 0, 7), ("b", 1, 0)]
     tables, rows = [], []
     for shard in range(data.draw(st.integers(1, 6))):
@@ -288,7 +288,7 @@ def test_test_sets_of_two_encoders_are_refused(two_sets):
         query_sets({"val": two_sets["val"], "r": embeddings([[1, 0, 0]])})
 
 
-def test_no_test_set_is_refused():
+def test_an_empty_list_of_test_sets_is_refused():
     with pytest.raises(InputError, match="no test set"):
         query_sets({})
 
@@ -298,12 +298,12 @@ def test_no_test_set_is_refused():
     [([1, 1], r"\(0, 1\) and then \(0, 1\)"), ([4, 2], r"\(0, 4\) and then \(0, 2\)")],
 )
 @pytest.mark.parametrize("block_rows", [1, 10])
-def test_unsorted_train_samples_are_refused(two_sets, rows, pair, block_rows):
+def test_unsorted_training_samples_are_refused(two_sets, rows, pair, block_rows):
     with pytest.raises(InputError, match=pair):
         search(query_sets(two_sets), embeddings(np.eye(2), rows=rows), block_rows=block_rows)
 
 
-def test_embeddings_are_seen_without_copying():
+def test_embeddings_are_read_without_copying():
     table = embeddings(np.eye(4)).slice(1, 2)
 
     view = embedding_array(table, "here")
@@ -327,6 +327,6 @@ def test_embeddings_in_chunks_are_joined():
         (pa.array([None], pa.binary(4)), "1 embeddings are null"),
     ],
 )
-def test_columns_of_another_form_are_refused(column, message):
+def test_columns_of_another_type_are_refused(column, message):
     with pytest.raises(InputError, match=message):
         embedding_array(pa.table({"embedding": column}), "here")

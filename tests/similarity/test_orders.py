@@ -30,7 +30,7 @@ def test_no_two_samples_share_a_place():
     assert len(np.unique(np.concatenate([first, second]))) == 200_000
 
 
-def test_another_seed_is_another_order():
+def test_another_random_seed_gives_another_order():
     row = np.arange(50, dtype=np.int32)
     orders = [np.argsort(places(np.zeros_like(row), row, seed=seed)) for seed in (0, 1)]
 
@@ -47,7 +47,7 @@ def test_keys_rise_as_scores_fall(scores):
 @pytest.mark.parametrize(
     ("test_sets", "expected"), [(["val"], [1, 2, 0]), (["sketch"], [0, 2, 1]), (SETS, [1, 0, 2])]
 )
-def test_samples_come_by_the_similarity_to_their_nearest_test_sample(test_sets, expected):
+def test_samples_are_ordered_by_similarity_to_their_nearest_test_sample(test_sets, expected):
     found = similarities({(0, 0): (0.1, 0.8), (0, 1): (0.9, 0.2), (0, 2): (0.5, 0.3)})
 
     start = base([(0, 0), (0, 1), (0, 2)])
@@ -56,13 +56,13 @@ def test_samples_come_by_the_similarity_to_their_nearest_test_sample(test_sets, 
     assert sequence(Order("far", test_sets), start, found) == expected
 
 
-def test_ties_come_by_address_and_zeros_of_either_sign_tie():
+def test_ties_are_ordered_by_address_and_zeros_of_either_sign_tie():
     found = similarities({(0, 0): (-0.0,), (0, 1): (0.0,), (0, 2): (-0.0,)}, ["val"])
 
     assert sequence(Order("near", ["val"]), base([(0, 0), (0, 1), (0, 2)]), found) == [0, 1, 2]
 
 
-def test_of_test_sets_equally_near_the_first_is_named():
+def test_the_first_of_equally_near_test_sets_is_named():
     found = similarities({(0, 0): (0.5, 0.5), (0, 1): (0.25, 0.5)})
 
     samples = order_samples(Order("far", SETS[::-1]), base([(0, 0), (0, 1)]), found)
@@ -70,7 +70,7 @@ def test_of_test_sets_equally_near_the_first_is_named():
     assert found["testset"].take(samples.source).to_pylist() == ["sketch", "sketch"]
 
 
-def test_only_samples_that_the_base_keeps_and_that_were_embedded_are_eligible():
+def test_only_kept_and_embedded_samples_are_eligible():
     start = base([(0, 0), (0, 1), (0, 2)], dropped=[(0, 1)])
     found = similarities({(0, 0): (0.5, 0.5), (0, 1): (0.5, 0.5), (0, 9): (0.5, 0.5)})
 
@@ -78,7 +78,7 @@ def test_only_samples_that_the_base_keeps_and_that_were_embedded_are_eligible():
         assert order_samples(order, start, found).addresses.tolist() == [0]
 
 
-def test_similarities_may_come_in_any_order():
+def test_similarities_may_be_in_any_order():
     rng = np.random.default_rng(0)
     scores = {(0, row): tuple(rng.integers(0, 9, 2) / 8) for row in range(50)}
     found, start = similarities(scores), base(list(scores))
@@ -89,7 +89,7 @@ def test_similarities_may_come_in_any_order():
     assert sequence(Order("far", SETS), start, mixed) == expected
 
 
-def test_the_random_order_is_that_of_the_places_from_the_last_one():
+def test_the_random_order_starts_from_the_last_place():
     row = np.arange(20, dtype=np.int32)
     start = base([(0, each) for each in row])
 
@@ -100,7 +100,7 @@ def test_the_random_order_is_that_of_the_places_from_the_last_one():
     assert found == np.argsort(places(np.zeros_like(row), row, seed=4))[::-1].tolist()
 
 
-def test_what_repeats_no_other_comes_last():
+def test_samples_that_are_not_duplicates_come_last():
     found = duplicates({(0, 0): None, (0, 1): -0.5, (0, 2): 0.9, (0, 3): None})
     start = base([(0, row) for row in range(4)])
 
@@ -111,7 +111,7 @@ def test_what_repeats_no_other_comes_last():
 
 
 @pytest.mark.parametrize("scores", [{(0, 0): (0.5,)}, {(0, 0): (0.5,), (0, 1): (0.5,)}])
-def test_similarities_that_lack_a_test_set_are_refused(scores):
+def test_similarities_with_a_missing_test_set_are_refused(scores):
     found = pa.concat_tables(
         [similarities({(0, 0): (0.5,), (0, 1): (0.5,)}, ["val"]), similarities(scores, ["a"])]
     ).slice(0, 3)
@@ -121,7 +121,7 @@ def test_similarities_that_lack_a_test_set_are_refused(scores):
 
 
 @pytest.mark.parametrize("order", [Order("near", SETS), Order("rand"), Order("semdedup")])
-def test_a_part_without_embedded_samples_has_none_to_order(order):
+def test_a_part_without_embedded_samples_gives_an_empty_order(order):
     nothing = duplicates({}) if order.kind == "semdedup" else similarities({})
 
     assert len(order_samples(order, base([(0, 0)]), nothing).keys) == 0

@@ -26,14 +26,14 @@ def files_of(settings):
     return SimilarityFiles(run.similarity, ModelFiles(corpora), DeduplicationFiles(corpora))
 
 
-def test_pairs_are_evaluated_beside_the_test_sets(files):
+def test_pairs_are_evaluated_in_addition_to_the_test_sets(files):
     assert files.evaluated == ["val", "sketch"]
     assert files.pair_test_sets == ["framed"]
     assert files.classified == ["val", "sketch"]
 
 
 @pytest.mark.parametrize(("lines", "files"), [([0, "1; 2"], []), ("mine/map", ["mine/map"])])
-def test_a_test_set_of_own_labels_is_classified_by_its_map(lines, files):
+def test_a_test_set_with_its_own_labels_is_classified_by_its_map(lines, files):
     settings = read_settings(MICRO)
     settings["label_sets"]["own"] = {"classes": "mine/names"}
     own = {"labels": "own", "label_map": {"to": "symbols", "classes": lines}}
@@ -49,7 +49,7 @@ def test_a_test_set_of_own_labels_is_classified_by_its_map(lines, files):
     }
 
 
-def test_a_test_set_of_own_labels_without_a_map_is_said_to_be_left_out():
+def test_a_test_set_with_its_own_labels_and_no_map_is_reported_as_omitted():
     settings = read_settings(MICRO)
     settings["label_sets"]["own"] = {"classes": "mine/names"}
     settings["corpora"]["sketch"]["labels"] = "own"
@@ -62,7 +62,7 @@ def test_a_test_set_of_own_labels_without_a_map_is_said_to_be_left_out():
     )
 
 
-def test_a_cut_by_duplicates_reads_their_groups_and_others_similarities(files):
+def test_a_cut_by_duplicates_reads_groups_and_other_cuts_read_similarities(files):
     def read(pruning):
         job = SimpleNamespace(corpus="large", base="deduplicated", pruning=pruning, part="00000")
         return files.pruned_at_cut_inputs(job)
@@ -72,7 +72,7 @@ def test_a_cut_by_duplicates_reads_their_groups_and_others_similarities(files):
     assert read(pruning) == {"similarities": ["results_micro/similarities/own/large/00000.json"]}
 
 
-def test_a_search_within_a_split_goes_by_no_manifest(files):
+def test_a_search_within_a_split_uses_no_manifest(files):
     search = next(iter(files.searches))
     wildcards = {"search": search, "part": "00000"}
     found = {
@@ -90,7 +90,7 @@ def test_only_the_large_set_is_tested_against_gaps(files):
     assert gaps == {"large": ["results_micro/neighbors/own/small.json"], "small": []}
 
 
-def test_models_from_elsewhere_come_from_their_encoder(files):
+def test_external_models_are_loaded_from_their_encoder(files):
     elsewhere = SimpleNamespace(recipe="pretrained", manifest="own")
     trained = SimpleNamespace(recipe="brief", manifest="small")
 

@@ -25,7 +25,7 @@ def normalized(vectors, dtype):
 
 
 def upstream(world, name, dtype=np.float64, scaled=normalized):
-    """Return the rows of the large set that leave for one test set."""
+    """Return the rows of the large set removed for one test set."""
     large, small, tests = (scaled(world[part], dtype) for part in ("large", "small", name))
     leaving = set()
     for image in tests:
@@ -89,14 +89,14 @@ def world():
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("names", [["val"], ["sketch"], ["val", "sketch"]])
-def test_the_same_samples_leave_as_upstream(world, names, dtype):
+def test_the_same_samples_are_removed_as_upstream(world, names, dtype):
     leaving = set().union(*(upstream(world, name, dtype) for name in names))
 
     assert pruned(world, *names) == leaving
     assert 200 < len(leaving) < 3_000
 
 
-def test_the_combined_set_lacks_what_either_test_set_removes(world):
+def test_the_combined_set_omits_samples_removed_by_either_test_set(world):
     val, sketch = pruned(world, "val"), pruned(world, "sketch")
 
     assert pruned(world, "val", "sketch") == val | sketch
@@ -110,7 +110,7 @@ def test_dot_products_of_stored_vectors_would_remove_other_samples(world):
     assert pruned(world, "val") != by_dots
 
 
-def test_a_handmade_case_of_two_test_sets():
+def test_a_handmade_case_of_two_test_sets_is_pruned_as_expected():
     """The small set has one vector, at 20 degrees: its distance is what a sample must beat.
 
     val, at 0: 10 is nearer than 20 and leaves; -20 is as near, a tie, and stays; 30 stays.
@@ -125,7 +125,7 @@ def test_a_handmade_case_of_two_test_sets():
 
 
 @pytest.mark.parametrize(("large", "small", "leaving"), [(LONG, SHORT, set()), (SHORT, LONG, {0})])
-def test_a_vector_that_rounding_made_longer_is_no_nearer(large, small, leaving):
+def test_a_vector_made_longer_by_rounding_is_not_nearer(large, small, leaving):
     """Of LONG, in steps of 1/4096, float16 made the length 1.00029, of SHORT 0.99978.
 
     Their products with TEST, of length 1, are 0.98071 and 0.98047, their cosines 0.98043 and
@@ -137,7 +137,7 @@ def test_a_vector_that_rounding_made_longer_is_no_nearer(large, small, leaving):
     assert pruned(handmade, "val") == upstream(handmade, "val") == leaving
 
 
-def test_a_copy_of_the_nearest_small_sample_stays_also_at_half_its_length():
+def test_a_copy_of_the_nearest_small_sample_is_kept_even_at_half_its_length():
     """All similarities to the test image at 0 are the cosine of 20 degrees: ties."""
     small = degrees(20)
     handmade = {"large": np.concatenate([small, small / 2]), "small": small, "val": degrees(0)}

@@ -41,19 +41,19 @@ def rates(table):
     )
 
 
-def test_a_cell_of_a_layout_is_named_by_its_row_and_column(rates):
+def test_a_cell_of_a_layout_is_addressed_by_row_and_column(rates):
     where = "measure_title = 'CoTR, %' and corpus = 'it''s'"
 
     assert asked_cell(rates, LAYOUT, "CoTR, %", "It'S") == (where, "value")
 
 
-def test_a_cell_of_a_listing_is_named_by_its_row_and_heading(table):
+def test_a_cell_of_a_listing_is_addressed_by_row_and_heading(table):
     models = table({"model": "a", "right": 3}, {"model": "b", "right": 3})
 
     assert asked_cell(models, LISTING, "b", "Acc.") == ("model = 'b'", "right")
 
 
-def test_a_name_that_several_rows_have_is_refused(table):
+def test_a_name_shared_by_several_rows_is_refused(table):
     twice = table(row(0, "Images", "web", 1.0), row(1, "Images", "web", 2.0), row(2, "x", "b", 1.0))
 
     with pytest.raises(InputError, match=r"2 rows are called 'Images'\. Select one with --where"):
@@ -68,12 +68,12 @@ def test_a_name_that_several_rows_have_is_refused(table):
         ("Images", "It'S", r"cell of row 'Images' and column \"It'S\" is empty\."),
     ],
 )
-def test_what_is_not_printed_is_answered_with_what_is(rates, name, column, message):
+def test_a_missing_cell_gives_an_error_with_the_printed_names(rates, name, column, message):
     with pytest.raises(InputError, match=message):
         asked_cell(rates, LAYOUT, name, column)
 
 
-def test_a_column_that_sql_reserves_is_quoted(table):
+def test_a_column_named_by_an_sql_keyword_is_quoted(table):
     listing = Listing("", "Model", lambda row: row["end"], {"Acc.": cell(str, "right")})
     models = table({"end": "a", "right": 3}, {"end": "b", "right": 4})
 

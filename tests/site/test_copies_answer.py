@@ -31,7 +31,7 @@ def test_a_sample_of_the_training_images_gives_lower_bounds():
     assert found.sentences[-1].text.startswith("Only a random sample of 60 training images")
 
 
-def test_without_a_copy_none_is_claimed():
+def test_without_a_copy_no_copy_is_claimed():
     assert copies_answer({"copies_summary": [NONE]}).headline == (
         "No copy of an image of A was found."
     )
@@ -46,7 +46,7 @@ def test_without_a_test_set_the_answer_is_about_repeats():
     assert found.sentences[0].text.startswith("3 of 9 images of Web repeat another one")
 
 
-def test_what_the_search_would_miss_stands_beside():
+def test_the_answer_states_what_the_search_would_miss():
     rows = [{**MADE, "verified": 1, "verified_share": 0.1}]
     rows += [{**MADE, "transformation": "jpeg", "verified": 10, "verified_share": 1.0}]
 

@@ -1,4 +1,4 @@
-"""An excerpt answers as the catalog does that asks for each sample by itself."""
+"""An excerpt gives the same answers as the catalog queried for each single sample."""
 
 from catalogcases import make_catalog, sample
 
@@ -22,7 +22,7 @@ def catalog(tmp_path):
     return open_catalog(make_catalog(tmp_path, SAMPLES, OTHERS, drops))
 
 
-def test_every_fate_is_that_of_the_catalog(tmp_path):
+def test_every_fate_equals_that_of_the_catalog(tmp_path):
     addresses = [*(Address("large", *at) for at in PLACES), Address("small", 0, 0)]
     with catalog(tmp_path) as connection:
         excerpt, whole = Excerpt(connection), SampleCatalog(connection)

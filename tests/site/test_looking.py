@@ -1,4 +1,4 @@
-"""The pages on which somebody looks at pictures: their sample, what is drawn, what they save."""
+"""The pages for checking images by eye: their sample, the drawn images, the saved answers."""
 
 import re
 
@@ -18,7 +18,7 @@ def site(tmp_path, monkeypatch):
     return asking_site(tmp_path, monkeypatch)
 
 
-def test_each_picture_has_its_question_and_what_was_found_in_it(site):
+def test_each_image_has_its_question_and_the_text_found_in_it(site):
     page = site.page(PAGE)
 
     assert sorted(re.findall(r'<li data-uid="(\w+)"', page)) == UIDS
@@ -28,7 +28,7 @@ def test_each_picture_has_its_question_and_what_was_found_in_it(site):
     assert "parrot.checked.web</code>" in page
 
 
-def test_galleries_lead_to_the_page_and_its_pictures_are_there(site):
+def test_galleries_link_to_the_page_and_its_images_exist(site):
     folder = site.write()
 
     assert f'href="{PAGE}"' in (folder / "galleries.html").read_text()
@@ -36,7 +36,7 @@ def test_galleries_lead_to_the_page_and_its_pictures_are_there(site):
         assert (folder / "look" / path).is_file()
 
 
-def test_a_hundred_pictures_are_drawn_from_all_and_the_same_every_time(tmp_path):
+def test_the_same_hundred_images_are_drawn_from_all_every_time(tmp_path):
     labels, count = {"corpus": "web"}, 300
     matches = [{"shard": 0, "row": row} for row in range(count)]
     spans = [each | {"spans": []} for each in matches]
@@ -53,19 +53,19 @@ def test_a_hundred_pictures_are_drawn_from_all_and_the_same_every_time(tmp_path)
     assert max(drawn) > 250, "from the end as well"
 
 
-def test_no_picture_is_looked_at_where_none_is_to_be_shown(site):
+def test_no_image_is_asked_about_if_images_may_not_be_shown(site):
     folder = site.write(pictures=False)
 
     assert not (folder / "look").exists()
 
 
-def test_a_run_that_reads_no_text_asks_nobody(tmp_path, monkeypatch):
+def test_a_run_that_reads_no_text_has_no_questions(tmp_path, monkeypatch):
     folder = TinySite(tmp_path, monkeypatch).write()
 
     assert not (folder / "look").exists()
 
 
-def test_pictures_whose_shard_is_gone_are_not_asked_about(site):
+def test_images_with_a_missing_shard_are_not_asked_about(site):
     site.tar.unlink()
 
     assert not (site.write() / PAGE).exists()

@@ -31,7 +31,7 @@ def test_parrots_are_counted_among_all_captions_and_those_of_images_with_text():
     )
 
 
-def test_a_share_of_images_with_text_stands_beside_its_false_alarms():
+def test_a_share_of_images_with_text_comes_with_its_false_alarms():
     rows = [
         text("images", "count", 10.0),
         text("with_text", "share", 0.5),
@@ -63,7 +63,7 @@ def probed(reading=(0.06, 0.03, 0.09), right=(0.15, 0.08, 0.25), chance=0.03):
     }
 
 
-def test_a_model_reads_where_both_intervals_show_it():
+def test_a_model_is_shown_to_read_if_both_intervals_show_it():
     (sentence,) = answer("parrot", parrot_table2=[probed()]).sentences
 
     assert sentence.table == "parrot_table2"
@@ -85,14 +85,14 @@ def test_a_model_reads_where_both_intervals_show_it():
     ],
 )
 @pytest.mark.parametrize("table", ["parrot_table2", "parrot_table3", "parrot_table8"])
-def test_a_high_sync_is_no_finding_where_an_interval_holds_nothing_or_chance(table, row):
+def test_a_high_sync_is_no_finding_if_an_interval_contains_zero_or_chance(table, row):
     (sentence,) = answer("parrot", **{table: [row]}).sentences
 
     assert sentence.text.startswith("Not shown to read words: w/ text (own less other words ")
     assert "Shown to read" not in sentence.text
 
 
-def test_models_that_read_stand_before_those_that_are_not_shown_to_and_each_once():
+def test_models_shown_to_read_come_first_and_each_model_appears_once():
     other = probed(right=(0.05, 0.01, 0.2)) | {"title": "w/o text", "encoder": "b"}
 
     (sentence,) = answer(
@@ -121,7 +121,7 @@ NOT_SHOWN = over_seeds("", (0.06, -0.01, 0.13), (0.15, 0.08, 0.25))
 @pytest.mark.parametrize(
     ("rows", "start"), [(SHOWN, "Shown to read words: "), (NOT_SHOWN, "Not shown to read words: ")]
 )
-def test_over_seeds_the_difference_decides_what_is_claimed(rows, start):
+def test_the_difference_over_seeds_determines_the_claim(rows, start):
     (sentence,) = answer("parrot", parrot_evidence=rows).sentences
 
     assert sentence.text.startswith(f"{start}CoTR, mean over seeds (own less other words +0.060 [")
@@ -139,7 +139,7 @@ def test_over_seeds_the_difference_decides_what_is_claimed(rows, start):
         (NOT_SHOWN, 0.01, "no difference in reading is shown"),
     ],
 )
-def test_an_arm_reads_more_than_another_only_where_it_is_shown_to_read(alone, low, verdict):
+def test_an_arm_reads_more_than_another_only_if_it_is_shown_to_read(alone, low, verdict):
     rows = alone + over_seeds("clean", (0.06, low, 0.13), (0.15, 0.08, 0.25))
 
     _, sentence = answer("parrot", parrot_evidence=rows).sentences
@@ -147,7 +147,7 @@ def test_an_arm_reads_more_than_another_only_where_it_is_shown_to_read(alone, lo
     assert sentence.text.startswith(f"CoTR, mean over seeds: {verdict}")
 
 
-def test_the_accuracy_against_a_control_stands_beside_the_reading():
+def test_the_reading_comes_with_the_accuracy_against_a_control():
     rows = over_seeds("erased", (0.06, 0.01, 0.13), (0.15, 0.08, 0.25))
     (pair,) = {(row["arm"], row["against"], row["title"]) for row in rows}
     accuracy = dict(
@@ -161,7 +161,7 @@ def test_the_accuracy_against_a_control_stands_beside_the_reading():
     assert sentence.text.endswith(" Accuracy differs by \u22125.0 points [\u22128.0, \u22122.0].")
 
 
-def test_the_cost_of_erasing_is_given_with_that_of_random_removal():
+def test_the_cost_of_erasing_comes_with_that_of_random_removal():
     values = {"raw": 0.3, "rsa": 0.223, "random_rsa": 0.161, "rsc": 0.1, "random_rsc": None}
     rows = [{"model": "web, own", "measure": name, "value": each} for name, each in values.items()]
 
@@ -174,7 +174,7 @@ def test_the_cost_of_erasing_is_given_with_that_of_random_removal():
     )
 
 
-def test_names_from_data_are_made_harmless():
+def test_names_from_data_are_sanitized():
     rows = [text("parrots", "share", 0.5, "words", corpus="a\x1b[31m")]
 
     assert "a\\x1b[31m" in answer("parrot", parrot_table1=rows).headline

@@ -43,14 +43,14 @@ def page(row):
     return SamplePage("web", "web", 0, row, "", "", (), {}, f"samples/{row}.html", picture=picture)
 
 
-def test_samples_with_a_page_come_first_then_those_of_which_an_audit_speaks(found):
+def test_samples_with_a_page_precede_those_an_audit_mentions(found):
     _, content = found(page(3))
 
     assert content["row"] == [3, 2, 0, 1]
     assert content["pages"] == [["samples/3.html", "samples/3.jpg", 8, 8]]
 
 
-def test_facets_say_which_samples_have_an_answer(found):
+def test_facets_list_the_samples_that_have_an_answer(found):
     index, content = found()
 
     facets = {facet.title: dict(facet.answers) for facet in index.facets}
@@ -80,7 +80,7 @@ def test_more_samples_than_the_search_holds_are_counted(found):
     assert content["row"] == [2, 0]
 
 
-def test_captions_are_made_harmless(found):
+def test_captions_are_sanitized(found):
     index, content = found()
 
     assert "\x1b" not in content["caption"][0]

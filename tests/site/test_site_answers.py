@@ -45,7 +45,7 @@ def test_without_numbers_nothing_is_claimed(audit):
     assert found.sentences == ()
 
 
-def test_a_certain_loss_is_told_with_both_accuracies():
+def test_a_certain_loss_is_stated_with_both_accuracies():
     rows = [
         accuracy("both", 0.5),
         accuracy("both.sketch-pruned", 0.2, "both", (-0.6, -0.7, -0.5)),
@@ -91,7 +91,7 @@ def off_line(testset, robustness, manifest="both.sketch-pruned"):
         (-0.02, "−2.0 points. So nothing shows that more than similarity explains"),  # noqa: RUF001
     ],
 )
-def test_a_pruned_model_is_told_with_its_distance_from_the_line(robustness, told):
+def test_a_pruned_model_is_stated_with_its_distance_from_the_line(robustness, told):
     pruned = accuracy("both.sketch-pruned", 0.4478, "both", (-0.1, -0.2, -0.05))
     rows = [off_line("val", None), off_line("sketch", robustness), off_line("a", 0.1)]
     rows.append(off_line("sketch", 0.2, "both.val-pruned"))
@@ -105,7 +105,7 @@ def test_a_pruned_model_is_told_with_its_distance_from_the_line(robustness, told
     assert told in text
 
 
-def test_an_interval_over_zero_is_no_loss():
+def test_an_interval_that_contains_zero_is_no_loss():
     row = accuracy("both.sketch-pruned", 0.5, "both", (-0.1, -0.2, 0.1))
 
     found = answer("similarity", similarity_table1=[row])
@@ -133,7 +133,7 @@ def test_a_pruning_that_was_not_trained_does_not_count():
     assert answer("similarity", similarity_table1=[row]).headline.startswith("Cannot be said")
 
 
-def test_a_kept_sample_above_the_gap_is_called_out():
+def test_a_kept_sample_above_the_gap_is_reported():
     rows = [{"above": 2, "images": 30}]
 
     (sentence,) = answer("similarity", similarity_gap_check=rows).sentences
@@ -153,7 +153,7 @@ def nearer(corpus, share, testset):
         (0.8, "66.4 % (R) to 90.0 % (Sketch) in web; 66.4 % (R) to 80.0 % (Sketch) in web without"),
     ],
 )
-def test_both_forms_of_the_large_set_are_told_in_one_sentence(deduplicated, told):
+def test_one_sentence_states_both_forms_of_the_large_set(deduplicated, told):
     rows = [nearer("web", 0.9, "Sketch"), nearer("web", 0.664, "R")]
     rows += [nearer("web without copies", deduplicated, "Sketch")]
     rows += [nearer("web without copies", 0.664, "R")]
@@ -172,7 +172,7 @@ def test_both_forms_of_the_large_set_are_told_in_one_sentence(deduplicated, told
         ("nothing", False),
     ],
 )
-def test_an_answer_knows_whether_it_holds_intervals(text, has_intervals):
+def test_an_answer_records_if_it_has_intervals(text, has_intervals):
     for said in (Answer(text), Answer("", (Sentence(text, ""),)), Answer("", lines=((text,),))):
         assert Answered("a", "?", True, said).has_intervals == has_intervals
 
@@ -185,7 +185,7 @@ def collapsed(testset="sketch", position=0):
     }  # fmt: skip
 
 
-def test_a_collapsed_encoder_stops_the_claims_of_its_test_sets():
+def test_a_collapsed_encoder_suppresses_the_claims_of_its_test_sets():
     pruned = accuracy("both.sketch-pruned", 0.2, "both", (-0.6, -0.7, -0.5))
     rows = [nearer("web", 0.5, "sketch")]
 
@@ -206,7 +206,7 @@ def test_a_collapsed_encoder_stops_the_claims_of_its_test_sets():
 
 
 @pytest.mark.parametrize("elsewhere", [collapsed("val"), collapsed(position=1)])
-def test_other_test_sets_and_other_encoders_stop_no_claim(elsewhere):
+def test_other_test_sets_and_other_encoders_suppress_no_claim(elsewhere):
     pruned = accuracy("both.sketch-pruned", 0.2, "both", (-0.6, -0.7, -0.5))
 
     found = answer("similarity", similarity_table1=[pruned], similarity_encoders=[elsewhere])
@@ -227,7 +227,7 @@ def test_other_test_sets_and_other_encoders_stop_no_claim(elsewhere):
         ((-0.3, 0.1), "Not that this run shows"),
     ],
 )
-def test_one_gap_alone_answers_whether_models_memorize(lows, start):
+def test_a_single_gap_answers_if_models_memorize(lows, start):
     """PRG with the fewest images; further measures, numbers and public sets add no false alarm."""
     prg, others = (gap(0.2, low) for low in lows), [gap(0.2, 0.1, k=20), gap(0.2, 0.1, "aucg")]
     first, other = prg
@@ -237,7 +237,7 @@ def test_one_gap_alone_answers_whether_models_memorize(lows, start):
     assert answer("memorization", memorization_gaps=rows).headline.startswith(start)
 
 
-def test_the_control_is_told_beside_the_gap():
+def test_the_gap_is_stated_with_its_control():
     rows = [gap(0.2, 0.1), gap(0.01, -0.1, target="control")]
 
     found = answer("memorization", memorization_gaps=rows)
@@ -248,7 +248,7 @@ def test_the_control_is_told_beside_the_gap():
     assert "neither model saw, they differ by PRG +0.010" in found.sentences[0].text
 
 
-def test_one_pair_of_models_speaks_of_itself_alone_and_several_seeds_of_all():
+def test_one_pair_of_models_gives_a_claim_about_itself_and_several_seeds_about_all():
     rows = [gap(0.2, 0.1)]
     over_seeds = [{**gap(0.1, -0.1), "setting": "default", "seeds": 5}]
 
@@ -268,7 +268,7 @@ def test_one_direction_alone_makes_no_claim():
     assert headline.startswith("Not that this run shows")
 
 
-def test_each_source_is_told_beside_all_together():
+def test_each_source_is_stated_in_addition_to_all_sources():
     rows = [gap(0.2, 0.1), {**gap(0.0, -0.05), "source": "album", "source_title": "Album"}]
 
     text = answer("memorization", memorization_gaps=rows).sentences[0].text
@@ -276,7 +276,7 @@ def test_each_source_is_told_beside_all_together():
     assert "Album alone: PRG +0.000 [\N{MINUS SIGN}0.050, +0.100]" in text
 
 
-def test_other_settings_than_the_default_do_not_answer():
+def test_settings_other_than_the_default_give_no_answer():
     row = {**gap(0.2, 0.1), "point": "masked"}
 
     assert answer("memorization", memorization_gaps=[row]).headline.startswith("Cannot be said")
@@ -310,11 +310,11 @@ def pair_rows(low, *, encoder="mine", control_fails=False, by_lot=True):
         (pair_rows(0.75, control_fails=True), "Cannot be said: the reference"),
     ],
 )
-def test_targets_know_their_pairs_where_the_difference_says_so_and_the_control_holds(rows, start):
+def test_targets_memorize_pairs_if_the_difference_shows_it_and_the_control_holds(rows, start):
     assert answer("memorization", memorization_pairs=rows).headline.startswith(start)
 
 
-def test_targets_are_told_with_both_aucs_and_what_no_target_can_tell():
+def test_targets_are_stated_with_both_aucs_and_the_limit_of_the_test():
     found = answer("memorization", memorization_pairs=pair_rows(0.75))
 
     first, last = (sentence.text for sentence in found.sentences)
@@ -330,13 +330,13 @@ def test_targets_are_told_with_both_aucs_and_what_no_target_can_tell():
         (pair_rows(0.75, by_lot=False), "members and hold-out come from different sources"),
     ],
 )
-def test_a_pair_test_that_proves_nothing_is_told_with_a_warning(rows, warning):
+def test_an_inconclusive_pair_test_is_stated_with_a_warning(rows, warning):
     text = answer("memorization", memorization_pairs=rows).sentences[0].text
 
     assert f"Warning: {warning}" in text
 
 
-def test_beside_gaps_the_pair_test_of_the_first_model_is_told_and_what_each_means():
+def test_gaps_come_with_the_pair_test_of_the_first_model_and_their_meaning():
     rows = pair_rows(0.75) + pair_rows(0.3, encoder="other")
 
     found = answer("memorization", memorization_gaps=[gap(0.2, 0.1)], memorization_pairs=rows)
@@ -350,7 +350,7 @@ def test_beside_gaps_the_pair_test_of_the_first_model_is_told_and_what_each_mean
     assert "Warning" not in sentence.text
 
 
-def test_beside_gaps_a_control_that_excludes_a_half_warns():
+def test_a_control_that_excludes_a_half_gives_a_warning_next_to_gaps():
     rows = pair_rows(0.75, control_fails=True)
 
     found = answer("memorization", memorization_gaps=[gap(0.2, 0.1)], memorization_pairs=rows)
@@ -358,7 +358,7 @@ def test_beside_gaps_a_control_that_excludes_a_half_warns():
     assert "Warning: the reference alone reaches 0.520" in found.sentences[-1].text
 
 
-def test_what_is_left_out_is_said_once_at_the_end_of_the_answer():
+def test_omissions_are_stated_once_at_the_end_of_the_answer():
     left_out = {
         "parrot_table2": {"8 are asked for.": ["curves/a"]},
         "parrot_table8": {"8 are asked for.": ["probes/a"]},
@@ -390,7 +390,7 @@ def controlled(against, seeds=3):
     ]
 
 
-def test_a_pruned_model_is_told_against_as_many_random_samples():
+def test_a_pruned_model_is_compared_with_a_random_set_of_the_same_size():
     found = answer("similarity", similarity_table1=controlled((-0.11, -0.2, -0.02)))
 
     assert found.headline.startswith("In part, over 3 training runs: ")
@@ -400,21 +400,21 @@ def test_a_pruned_model_is_told_against_as_many_random_samples():
     assert not any("no random control" in each.text for each in found.sentences)
 
 
-def test_a_loss_that_a_random_set_has_as_well_is_not_certain():
+def test_a_loss_that_a_random_set_also_has_is_not_certain():
     found = answer("similarity", similarity_table1=controlled((-0.03, -0.1, 0.04)))
 
     assert found.headline.startswith("Not that this run shows: ")
     assert "beyond what a random set of the same size loses on Sketch" in found.headline
 
 
-def test_one_training_is_said_to_be_one_also_beside_a_random_set():
+def test_a_single_training_run_is_stated_even_next_to_a_random_set():
     found = answer("similarity", similarity_table1=controlled((-0.11, -0.2, -0.02), seeds=1))
 
     assert found.headline.startswith("In part, in one training run: ")
     assert "Another training run may differ." in found.headline
 
 
-def test_without_a_random_set_it_is_said_that_there_is_no_such_control():
+def test_without_a_random_set_the_missing_control_is_stated():
     row = accuracy("both.sketch-pruned", 0.2, "both", (-0.6, -0.7, -0.5))
 
     found = answer("similarity", similarity_table1=[row])
@@ -445,7 +445,7 @@ def agreement(kappa, low, high, encoder=0):
         ((0.1, None, None), "Cohen's kappa is 0.10: no interval, so chance is not ruled out."),
     ],
 )
-def test_another_encoder_is_told_with_what_chance_would_give(bounds, told):
+def test_another_encoder_is_stated_with_the_chance_level(bounds, told):
     (sentence,) = answer("similarity", similarity_table5=[agreement(*bounds)]).sentences
 
     assert sentence.text.startswith(

@@ -36,7 +36,7 @@ def row(**columns):
     return {**given, "published_share": None, "removed": 3, **columns}
 
 
-def test_a_cell_names_the_column_that_it_prints():
+def test_a_cell_names_the_column_it_prints():
     grid = printed_grid([row()], LISTING)
 
     ((line,),) = grid.rows
@@ -44,13 +44,13 @@ def test_a_cell_names_the_column_that_it_prints():
     assert (line.cells[1].columns, line.cells[1].value, line.cells[1].row) == (("share",), 0.25, 0)
 
 
-def test_a_count_that_is_printed_as_a_loss_sorts_as_one():
+def test_a_count_printed_as_a_loss_is_sorted_as_a_loss():
     ((line,),) = printed_grid([row(removed=3)], LISTING).rows
 
     assert (line.cells[0].text, line.cells[0].value) == (f"{MINUS}3", -3)
 
 
-def test_a_size_that_is_printed_as_a_loss_sorts_among_sizes():
+def test_a_size_printed_as_a_loss_is_sorted_among_sizes():
     lead = {"lead": lambda row: count(-row["removed"]), "lead_sort": "size"}
     layout = replace(LAYOUT, lead="Size", lines=(Line("", LAYOUT.lines[0].body, **lead),))
 
@@ -61,11 +61,11 @@ def test_a_size_that_is_printed_as_a_loss_sorts_among_sizes():
 
 
 @pytest.mark.parametrize("name", ["similarity_table1", "similarity_table3", "similarity_table4"])
-def test_sizes_of_tables_of_accuracies_sort_as_sizes(name):
+def test_sizes_in_accuracy_tables_are_sorted_as_sizes(name):
     assert LAYOUTS[name].lines[0].lead_sort == "size"
 
 
-def test_cells_of_one_printed_row_come_from_several_rows():
+def test_cells_of_one_printed_row_may_come_from_several_rows():
     rows = [row(), row(test="sketch", test_title="Sketch", share=0.5)]
 
     grid = printed_grid(rows, LAYOUT)
@@ -91,7 +91,7 @@ def test_the_papers_line_is_marked():
     ]
 
 
-def test_control_characters_of_names_are_spelt_out():
+def test_control_characters_in_names_are_escaped():
     ((line,),) = printed_grid([row(set="a\x1b[31m")], LISTING).rows
 
     assert line.name == "a\\x1b[31m"
@@ -101,7 +101,7 @@ def test_control_characters_of_names_are_spelt_out():
 @given(
     shares=st.lists(st.one_of(st.none(), st.floats(0, 1)), min_size=1, max_size=4),
 )
-def test_texts_are_those_of_the_markdown_form(layout, shares):
+def test_texts_equal_those_of_the_markdown_form(layout, shares):
     rows = [
         row(position=place, set=f"set {place}", share=share, published_share=share)
         for place, share in enumerate(shares)
@@ -128,7 +128,7 @@ def test_a_stored_table_keeps_its_values():
 
 
 @pytest.mark.parametrize("layout", [LAYOUT, LISTING])
-def test_a_model_that_is_not_trained_has_a_row_only_where_it_has_a_number(layout):
+def test_an_untrained_model_has_a_row_only_if_it_has_a_number(layout):
     empty = {"share": None, "in_grid": False, "position": 1, "set": "b"}
     names = LISTING.fields | {"Removed": lambda row: count(row["removed"])}
     layout = replace(layout, fields=names) if layout is LISTING else layout

@@ -38,7 +38,7 @@ def test_text_is_legible_on_every_ground(text, ground, theme):
     assert contrast(COLOURS[text][theme], COLOURS[ground][theme]) >= 4.5
 
 
-def test_every_text_colour_of_the_style_sheet_is_one_of_these():
+def test_every_text_colour_of_the_style_sheet_is_checked():
     used = set(re.findall(r"(?<![-\w])color: ([^;]+);", STYLE))
 
     assert used <= {f"var(--{name})" for name in TEXTS}

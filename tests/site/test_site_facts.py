@@ -29,7 +29,7 @@ def test_a_split_is_listed_and_not_counted_again(facts):
     assert found["summary"]["Samples"] == "2"
 
 
-def test_a_corpus_that_nothing_has_read_is_listed_without_a_number(facts, tmp_path):
+def test_a_corpus_that_was_not_read_is_listed_without_a_number(facts, tmp_path):
     found = facts(other={"shards": str(tmp_path / "other.tar"), "captions": "none"})
 
     assert found["corpora"] == (("web", "web", "", 1, 2), ("other", "other", "", 1, None))

@@ -43,7 +43,7 @@ def near(test_row, row, similarity):
     return {**test, "corpus": "large", "shard": 0, "row": row, "similarity": similarity}
 
 
-def test_the_worst_pair_comes_first_with_what_its_gallery_says(run):
+def test_the_worst_pair_comes_first_with_the_text_of_its_gallery(run):
     shown = gallery("similarity_fig2", near(1, 5, 0.5), near(2, 6, 0.75))
     pages = [page("val", 1), page("large", 5), page("val", 2), page("large", 6)]
 
@@ -61,7 +61,7 @@ def test_a_sample_without_a_page_is_no_example(run):
     assert [each.address for each in found.pages] == [Address("val", 0, 1)]
 
 
-def test_what_a_gallery_says_is_made_harmless(run):
+def test_text_of_a_gallery_is_sanitized(run):
     row = {"corpus": "posters", "shard": 0, "row": 1, "co_words": HOSTILE}
 
     (found,) = shown_fronts(run, [gallery("parrot_fig15", row)], [page("posters", 1)])[
@@ -72,9 +72,7 @@ def test_what_a_gallery_says_is_made_harmless(run):
 
 
 @pytest.mark.parametrize("audit", audits(), ids=lambda audit: audit.name)
-def test_the_queries_that_the_first_page_tells_to_type_are_answered(
-    audit, run, tmp_path, monkeypatch
-):
+def test_the_queries_suggested_on_the_first_page_have_answers(audit, run, tmp_path, monkeypatch):
     TinySite(tmp_path, monkeypatch)
     monkeypatch.chdir(tmp_path)
     steps = [shlex.split(step.command) for step in contents(audit).front(run).steps]

@@ -82,7 +82,7 @@ def test_no_page_is_wider_than_the_window(reader, width):
         assert wide <= width, path
 
 
-def test_nothing_moves_while_a_page_loads(reader):
+def test_the_layout_is_stable_while_a_page_loads(reader):
     reader.page.add_init_script(
         "window.moved = 0; new PerformanceObserver(list => list.getEntries().forEach("
         "entry => window.moved += entry.value)).observe({type: 'layout-shift', buffered: true})"
@@ -107,7 +107,7 @@ def test_a_heading_sorts_by_true_values_and_restores(reader):
     assert first_cells(page) == written
 
 
-def test_the_search_hides_rows_that_lack_a_word(reader):
+def test_the_search_hides_rows_without_the_word(reader):
     page = reader.open(TABLE)
 
     page.locator("input[data-search]").fill("sketch b-pruned")
@@ -117,7 +117,7 @@ def test_the_search_hides_rows_that_lack_a_word(reader):
     assert "Sketch" in shown.inner_text()
 
 
-def test_a_cell_leads_to_the_shard_that_it_comes_from_by_keys_alone(reader):
+def test_the_keyboard_alone_leads_from_a_cell_to_its_shard(reader):
     page = reader.open(TABLE)
     page.locator("td[data-r]").first.focus()
     page.keyboard.press("ArrowRight")
@@ -132,7 +132,7 @@ def test_a_cell_leads_to_the_shard_that_it_comes_from_by_keys_alone(reader):
     expect(page.locator("td[data-r]:focus")).to_have_count(1)
 
 
-def test_a_cell_names_the_command_that_tells_which_files_it_needs(reader):
+def test_a_cell_names_the_command_that_lists_its_files(reader):
     page = reader.open(TABLE)
     cells = [page.locator("tbody").nth(number).locator("td[data-r]").nth(1) for number in (0, 1)]
     asked = []
@@ -149,7 +149,7 @@ def test_a_cell_names_the_command_that_tells_which_files_it_needs(reader):
     assert asked == [f"{command} \"testset_title = 'Val'\"", f"{command} \"search = 'b-pruned'\""]
 
 
-def test_the_samples_that_galleries_show_have_pages_with_their_pictures(reader):
+def test_samples_shown_in_galleries_have_pages_with_their_images(reader):
     page = reader.open("samples.html")
 
     page.locator("main a[href^='samples/']").first.click()
@@ -166,7 +166,7 @@ def test_samples_are_found_by_words_and_shown_as_text(reader):
     assert page.locator("#entries .what").first.inner_text() == "<script>alert(1)</script>\\x1b[31m"
 
 
-def test_what_is_chosen_stands_in_the_address_and_is_chosen_again_from_it(reader):
+def test_the_selection_is_stored_in_the_address_and_restored_from_it(reader):
     page = reader.open("samples.html")
     page.locator("select[name=corpus]").select_option("web")
     expect(page.locator("#entries-found")).to_have_text("2 found")
@@ -180,7 +180,7 @@ def test_what_is_chosen_stands_in_the_address_and_is_chosen_again_from_it(reader
     assert page.locator("select[name=corpus]").input_value() == "web"
 
 
-def test_clearing_the_search_shows_what_was_there(reader):
+def test_clearing_the_search_restores_the_page(reader):
     page = reader.open("samples.html")
     written = page.locator("#entries").inner_text()
     page.locator("input[name=words]").fill("nothing has this")
@@ -202,7 +202,7 @@ def test_a_table_can_be_copied(reader):
     assert page.evaluate("document.querySelector('textarea')") is None
 
 
-def test_colours_are_switched_and_remembered(reader):
+def test_the_colour_scheme_is_switched_and_remembered(reader):
     page = reader.open("index.html")
     before = page.evaluate("getComputedStyle(document.body).backgroundColor")
 
@@ -224,7 +224,7 @@ def test_without_scripts_a_table_can_be_read(chromium, tmp_path, monkeypatch):
     assert not page.locator(".needs-js").first.is_visible()
 
 
-def test_answers_are_saved_as_a_file_that_the_settings_can_name(chromium, tmp_path, monkeypatch):
+def test_answers_are_saved_as_a_file_usable_in_the_settings(chromium, tmp_path, monkeypatch):
     folder = asking_site(tmp_path, monkeypatch).write()
     page = chromium.new_page()
     page.goto(f"file://{folder}/look/parrot.checked.web.html")
@@ -288,7 +288,7 @@ def test_a_colour_of_the_map_shows_only_its_images(map_reader):
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_the_map_fits_the_window_and_nothing_moves_while_it_loads(map_reader, width):
+def test_the_map_fits_the_window_and_its_layout_is_stable_while_it_loads(map_reader, width):
     map_reader.page.set_viewport_size({"width": width, "height": 844})
     map_reader.page.add_init_script(
         "window.moved = 0; new PerformanceObserver(list => list.getEntries().forEach("
@@ -305,7 +305,7 @@ def test_the_map_fits_the_window_and_nothing_moves_while_it_loads(map_reader, wi
 @pytest.mark.parametrize(("media", "chosen", "dark"), [
     ("light", None, False), ("dark", None, True), ("dark", "light", False), ("light", "dark", True),
 ])  # fmt: skip
-def test_a_drawing_is_dark_where_the_page_is(reader, media, chosen, dark):
+def test_a_drawing_is_dark_on_a_dark_page(reader, media, chosen, dark):
     page = reader.open("figures/similarity_fig3.html")
     page.emulate_media(color_scheme=media)
     page.evaluate("theme => theme && (document.documentElement.dataset.theme = theme)", chosen)

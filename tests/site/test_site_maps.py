@@ -22,7 +22,7 @@ def points(folder):
     return json.loads((folder / SCRIPT).read_text().partition(" = ")[2].rstrip(";\n"))
 
 
-def test_the_menu_leads_to_the_map_and_its_page_names_the_command(site):
+def test_the_menu_links_to_the_map_and_its_page_names_the_command(site):
     folder = site.write()
 
     assert 'href="map.html"' in (folder / "index.html").read_text()
@@ -31,7 +31,7 @@ def test_the_menu_leads_to_the_map_and_its_page_names_the_command(site):
     assert "2 images of web by own, drawn at random." in page
 
 
-def test_without_a_map_nothing_leads_to_one(tmp_path, monkeypatch):
+def test_without_a_map_no_page_links_to_one(tmp_path, monkeypatch):
     folder = TinySite(tmp_path, monkeypatch).write()
 
     assert not (folder / "map.html").exists()
@@ -42,7 +42,7 @@ def test_places_are_shares_of_the_longer_axis(site):
     assert points(site.write())["places"] == [[0, 0], [1, 0]]
 
 
-def test_samples_lead_to_their_pages_and_control_characters_are_spelt_out(site):
+def test_samples_link_to_their_pages_and_control_characters_are_escaped(site):
     told = points(site.write())["samples"]
 
     assert [line[-1] for line in told] == [f"samples/web-{uid}.html" for uid in UIDS]
@@ -50,7 +50,7 @@ def test_samples_lead_to_their_pages_and_control_characters_are_spelt_out(site):
     assert "<script>" in told[0][4], "text, which the page never takes as markup"
 
 
-def test_a_manifest_says_which_samples_are_kept_and_why_others_are_removed(site):
+def test_a_manifest_states_which_samples_are_kept_and_why_others_are_removed(site):
     (fate,) = [each for each in points(site.write())["colours"] if each["title"] == "pruned"]
 
     assert fate["names"][0] == "kept"
@@ -58,7 +58,7 @@ def test_a_manifest_says_which_samples_are_kept_and_why_others_are_removed(site)
     assert fate["names"][fate["codes"][1]] == "kept"
 
 
-def test_the_table_has_what_the_page_shows(site):
+def test_the_table_matches_the_page(site):
     rows = pq.read_table(site.write() / TABLE).to_pylist()
 
     assert [row["uid"] for row in rows] == UIDS
@@ -72,7 +72,7 @@ def test_a_map_without_points_has_no_page(tmp_path, monkeypatch):
     assert not (folder / "map.html").exists()
 
 
-def test_a_point_of_a_test_set_is_of_that_corpus(tmp_path, monkeypatch):
+def test_a_point_of_a_test_set_belongs_to_that_corpus(tmp_path, monkeypatch):
     test = ("samples", {"corpus": "val"}, [sample(0, 0, caption=None)])
     beside = [*MAP, {"testset": "val", "shard": 0, "row": 0, "x": 2.0, "y": 3.0}]
     site = mapped_site(tmp_path, monkeypatch, test, points=beside)
@@ -84,14 +84,14 @@ def test_a_point_of_a_test_set_is_of_that_corpus(tmp_path, monkeypatch):
     assert told["colours"][0]["names"] == ["web", "val"]
 
 
-def test_names_come_by_number_and_what_stands_back_is_first():
+def test_names_are_sorted_by_frequency_with_the_background_value_first():
     colour = ColourColumn("c", "C", "", "", ["b", "a", "a", "kept", None], quiet="kept")
 
     assert colour.data()["names"] == ["kept", "a", "", "b"]
     assert colour.data()["quiet"] == 1
 
 
-def test_numbers_that_are_not_known_are_null():
+def test_unknown_numbers_are_null():
     colour = ColourColumn("c", "C", "", "", [0.5, None], is_number=True)
 
     assert colour.data()["values"] == [0.5, None]

@@ -35,14 +35,14 @@ def test_every_part_has_a_page(site):
     assert {f"{place}.html" for place in PLACES} <= {str(path) for path in html(folder)}
 
 
-def test_without_a_number_of_a_paper_beside_ours_there_is_no_page_of_them(site):
+def test_without_published_numbers_to_compare_there_is_no_page_of_them(site):
     folder = site.write()
 
     assert not (folder / "published.html").exists()
     assert "published.html" not in (folder / "index.html").read_text()
 
 
-def test_brackets_are_explained_only_where_there_are_some(site):
+def test_brackets_are_explained_only_if_they_occur(site):
     assert "Brackets hold" not in site.page("index.html")
 
 
@@ -59,7 +59,7 @@ def test_control_characters_do_not_reach_a_page(site):
     assert not [path for path, page in found.items() if "\x1b" in page]
 
 
-def test_every_link_leads_to_a_file_of_the_report(site):
+def test_every_link_points_to_a_file_of_the_report(site):
     folder = site.write()
 
     for path, page in html(folder).items():
@@ -67,7 +67,7 @@ def test_every_link_leads_to_a_file_of_the_report(site):
             assert (folder / path.parent / target).is_file(), f"{path}: {target}"
 
 
-def test_pages_name_no_address_outside(site):
+def test_pages_contain_no_external_address(site):
     for page in html(site.write()).values():
         assert "://" not in page
         assert "default-src 'none'" in page
@@ -78,13 +78,13 @@ def test_pages_need_no_inline_script_or_style(site):
         assert not re.search(r"<script>|<style|\sstyle=|\son\w+=", page)
 
 
-def test_a_cell_says_where_its_number_stands(site):
+def test_a_cell_states_the_origin_of_its_number(site):
     page = site.page("tables/similarity_gap_check.html")
 
     assert re.search(r'<td class="n" data-r="0" data-c="\d" data-v="2000">2\u202f000</td>', page)
 
 
-def test_pictures_have_sizes_so_that_nothing_moves(site):
+def test_images_have_sizes_so_that_the_layout_is_stable(site):
     for page in html(site.write()).values():
         for image in re.findall(r"<img [^>]*>", page):
             assert re.search(r'width="\d+" height="\d+"', image), image
@@ -101,30 +101,30 @@ def test_a_figure_opens_larger_than_in_print_and_a_gallery_keeps_its_colours(sit
     assert "drawing" not in gallery
 
 
-def test_each_sample_of_a_gallery_has_a_page_with_its_picture(site):
+def test_each_sample_of_a_gallery_has_a_page_with_its_image(site):
     page = site.page(f"samples/web-{UIDS[1]}.html")
 
     assert f"samples/web-{UIDS[1]}.jpg" in page
     assert "../figures/similarity_fig2.html" in page
 
 
-def test_the_words_found_in_a_picture_are_drawn_on_it(tmp_path, monkeypatch):
+def test_the_words_found_in_an_image_are_drawn_on_it(tmp_path, monkeypatch):
     page = asking_site(tmp_path, monkeypatch).page(f"samples/web-{UIDS[0]}.html")
 
     assert page.count('<polygon class="text"') == 1
     assert HOSTILE not in page
 
 
-def test_without_pictures_uids_stand_in_their_place(site):
+def test_without_images_uids_replace_them(site):
     folder = site.write(pictures=False)
 
     kinds = ("*.jpg", "*.png", "files/*.svg")
     found = sorted(path.name for kind in kinds for path in folder.rglob(kind))
-    assert found == ["similarity_fig3.png", "similarity_fig3.svg"]  # drawn, no picture
+    assert found == ["similarity_fig3.png", "similarity_fig3.svg"]  # drawn, no image
     assert UIDS[0] in (folder / "figures" / "similarity_fig2.html").read_text()
 
 
-def test_no_more_sample_pages_than_asked_for(site):
+def test_the_number_of_sample_pages_is_limited(site):
     folder = site.write(samples=1)
 
     assert len(list((folder / "samples").glob("*.html"))) == 1
@@ -146,7 +146,7 @@ def test_the_lineage_is_a_script_that_sets_one_constant(site):
     assert script.endswith("};\n")
 
 
-def test_a_second_report_replaces_the_first_whole(site):
+def test_a_second_report_completely_replaces_the_first(site):
     (site.write() / "left.html").write_text("old")
 
     folder = site.write(title="Again")
@@ -156,7 +156,7 @@ def test_a_second_report_replaces_the_first_whole(site):
     assert [path.name for path in site.results.glob(".report*")] == []
 
 
-def test_a_report_that_fails_leaves_the_last_one(site):
+def test_a_failed_report_keeps_the_previous_one(site):
     site.write(title="First")
     (site.results / "tables" / "similarity_gap_check.csv.json").unlink()
 
@@ -178,7 +178,7 @@ def test_the_code_digest_covers_every_template_and_asset():
     ]
 
 
-def test_a_gallery_that_was_left_out_has_no_page(site):
+def test_an_omitted_gallery_has_no_page(site):
     pointer = site.results / "figures/similarity_fig2.json"
     why = site.made.store.put_reason(TooSmall("0 neighbours of 4 are there."))
     pointer.write_text(why.to_json())

@@ -35,19 +35,19 @@ def told(content, measure):
     return [(p["row"], p["column"], p["ours"]) for p in pairs if p["measure"] == measure]
 
 
-def test_what_is_printed_once_for_a_row_is_told_once():
+def test_a_value_printed_once_for_a_row_is_listed_once():
     content = table(row(), row(), row(size=7), row(size=7))
 
     assert told(content, "size") == [("web", "Size", 8), ("pruned", "Size", 7)]
 
 
-def test_a_number_stands_under_the_heading_where_it_is_printed():
+def test_a_number_is_listed_under_its_printed_heading():
     content = table(row(), row())
 
     assert told(content, "accuracy") == [("web", "Val", 0.5), ("web", "Sketch", 0.5)]
 
 
-def test_numbers_without_one_beside_them_are_left_out():
+def test_numbers_without_a_counterpart_are_omitted():
     content = table(row(theirs=None), row(accuracy=None))
 
     assert told(content, "accuracy") == []

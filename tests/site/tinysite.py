@@ -1,4 +1,4 @@
-"""A report of a run filled by hand: a table, a figure, a gallery, a corpus of two pictures."""
+"""A report of a run filled by hand: a table, a figure, a gallery, a corpus of two images."""
 
 import io
 import tarfile
@@ -104,7 +104,7 @@ def mapped_site(folder, monkeypatch, *views, points=MAP):
 
 
 def asking_site(folder, monkeypatch):
-    """Return a site of a run that reads text, which it found in the first of both pictures."""
+    """Return a site of a run that reads text, which it found in the first of both images."""
     polygon = [1.0, 1.0, 7.0, 1.0, 7.0, 5.0]
     span = {"text": HOSTILE, "score": 0.9, "polygon": polygon, "words": None}
     labels, rows = {"corpus": "web"}, [{"shard": 0, "row": row} for row in (0, 1)]

@@ -19,7 +19,7 @@ def noted(losses):
     return curves
 
 
-def test_one_row_a_step():
+def test_each_step_has_one_row():
     table = noted([1.5, 0.5, 0.25]).table()
 
     assert table.schema == CURVES
@@ -33,13 +33,13 @@ def test_one_row_a_step():
     }
 
 
-def test_state_brings_back_all_rows():
+def test_the_state_restores_all_rows():
     curves = noted([1.5, 0.5])
 
     assert Curves(curves.state()).table() == curves.table()
 
 
-def test_loss_that_is_not_finite_ends_the_training():
+def test_a_non_finite_loss_stops_the_training():
     with pytest.raises(StepError, match=r"step 1: the loss is nan\. Lower"):
         noted([1.5, float("nan"), 1.0]).settle()
 

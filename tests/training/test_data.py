@@ -86,7 +86,7 @@ def test_kept_samples_are_those_of_the_manifest(corpus):
     assert not set(found) & DROPPED
 
 
-def test_shuffle_holds_no_more_than_it_may():
+def test_the_shuffle_buffer_stays_within_its_limit():
     read = 0
 
     def source():
@@ -102,7 +102,7 @@ def test_shuffle_holds_no_more_than_it_may():
     assert [sample for sample, _ in given] != sorted(sample for sample, _ in given)
 
 
-def test_every_epoch_has_other_crops_in_another_order(corpus, clip):
+def test_every_epoch_has_different_crops_in_another_order(corpus, clip):
     first, second = map(flat, epochs(training_data(corpus, clip, batch=1)))
 
     assert len(first[0]) == len(second[0]) == 21
@@ -111,7 +111,7 @@ def test_every_epoch_has_other_crops_in_another_order(corpus, clip):
     assert first[1].tolist() != second[1].tolist()
 
 
-def test_single_samples_are_put_in_another_order_each_epoch(corpus, clip):
+def test_single_samples_get_another_order_each_epoch(corpus, clip):
     first, second = map(flat, epochs(training_data(corpus, clip, batch=1, shuffle="samples")))
 
     assert len(first[1]) == sum(COUNTS) - len(DROPPED)
@@ -119,7 +119,7 @@ def test_single_samples_are_put_in_another_order_each_epoch(corpus, clip):
     assert first[1].tolist() != second[1].tolist()
 
 
-def test_shuffled_samples_are_the_same_pictures_and_tokens(corpus, clip):
+def test_shuffling_samples_keeps_the_images_and_tokens(corpus, clip):
     by_shards, by_samples = (
         flat(epochs(training_data(corpus, clip, batch=1, workers=2, shuffle=how), workers=2)[0])
         for how in ("shards", "samples")
@@ -131,9 +131,7 @@ def test_shuffled_samples_are_the_same_pictures_and_tokens(corpus, clip):
 
 @pytest.mark.parametrize("shuffle", ["shards", "samples"])
 @pytest.mark.parametrize("workers", [0, 2, 3])
-def test_an_epoch_goes_on_from_any_step_with_the_batches_that_were_left(
-    corpus, clip, workers, shuffle
-):
+def test_an_epoch_resumes_from_any_step_with_the_remaining_batches(corpus, clip, workers, shuffle):
     data = training_data(corpus, clip, workers=workers, batch=2, masking=0.3, shuffle=shuffle)
     batches = Batches(data, workers=workers, pinned=False)
     steps = data.plan.steps(1)
@@ -146,7 +144,7 @@ def test_an_epoch_goes_on_from_any_step_with_the_batches_that_were_left(
         assert all(map(torch.equal, *map(flat, (rest, whole[first:]))))
 
 
-def test_samples_that_an_epoch_skips_are_not_read(corpus, clip):
+def test_samples_skipped_in_an_epoch_are_not_read(corpus, clip):
     data = training_data(corpus, clip, batch=2, held=1)
     data.paths[data.plan.shards(0, 0, 0)[0]].unlink()
 
@@ -155,12 +153,12 @@ def test_samples_that_an_epoch_skips_are_not_read(corpus, clip):
     assert len(batch.pixels) == 2
 
 
-def test_partial_batch_is_left_out(corpus, clip):
+def test_a_partial_batch_is_omitted(corpus, clip):
     assert [len(each) for each in epochs(training_data(corpus, clip, batch=4))] == [5, 5]
 
 
 @pytest.mark.parametrize("room", [0, 20_000, 1 << 20])
-def test_decoding_process_and_kept_pictures_change_nothing(corpus, clip, room):
+def test_the_decoding_process_and_cached_images_change_nothing(corpus, clip, room):
     plain = epochs(training_data(corpus, clip, masking=0.3, room=1 << 20))
     other = epochs(training_data(corpus, clip, workers=1, masking=0.3, room=room), workers=1)
 
@@ -169,7 +167,7 @@ def test_decoding_process_and_kept_pictures_change_nothing(corpus, clip, room):
         assert torch.equal(one.targets, two.targets)
 
 
-def test_crop_of_a_sample_depends_on_neither_order_nor_workers(corpus, clip):
+def test_the_crop_of_a_sample_depends_on_neither_order_nor_workers(corpus, clip):
     few = flat(epochs(training_data(corpus, clip, batch=1, held=1))[0])[0]
     many = flat(epochs(training_data(corpus, clip, batch=1, workers=2), workers=2)[0])[0]
 
@@ -180,7 +178,7 @@ def test_crop_of_a_sample_depends_on_neither_order_nor_workers(corpus, clip):
     assert not torch.equal(few, many)
 
 
-def test_masked_tokens_are_drawn_afresh_each_epoch(corpus, clip):
+def test_masked_tokens_are_redrawn_each_epoch(corpus, clip):
     whole = flat(epochs(training_data(corpus, clip, batch=1))[0])[1]
     first, second = (flat(e)[1] for e in epochs(training_data(corpus, clip, batch=1, masking=0.5)))
 
@@ -189,7 +187,7 @@ def test_masked_tokens_are_drawn_afresh_each_epoch(corpus, clip):
     assert sorted(first.tolist()) != sorted(second.tolist())
 
 
-def test_random_state_of_the_training_stays(corpus, clip):
+def test_the_random_state_of_the_training_is_unchanged(corpus, clip):
     before = torch.get_rng_state()
 
     epochs(training_data(corpus, clip))
@@ -198,7 +196,7 @@ def test_random_state_of_the_training_stays(corpus, clip):
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-def test_shard_that_lost_samples_is_refused(corpus, clip, tmp_path, workers):
+def test_a_shard_with_missing_samples_is_refused(corpus, clip, tmp_path, workers):
     data = training_data(corpus, clip, workers=workers)
     text_shards(tmp_path, [5, 8, 2, 9])
 
@@ -215,7 +213,7 @@ def test_shard_that_lost_samples_is_refused(corpus, clip, tmp_path, workers):
         ({"png": picture(np.random.default_rng(0)), "txt": b"\xff"}, "bad caption"),
     ],
 )
-def test_kept_sample_that_cannot_be_used_is_refused(tmp_path, clip, members, message):
+def test_a_kept_sample_that_cannot_be_used_is_refused(tmp_path, clip, members, message):
     path = write_shard(tmp_path / "0.tar", [members] * 4)
     file, _ = sealed(tmp_path, [(0, path)], [4])
 
@@ -223,7 +221,7 @@ def test_kept_sample_that_cannot_be_used_is_refused(tmp_path, clip, members, mes
         epochs(training_data((Sealed(file), {0: path}), clip))
 
 
-def test_captions_come_from_classes_where_the_manifest_says_so(tmp_path, clip):
+def test_captions_come_from_classes_if_the_manifest_says_so(tmp_path, clip):
     shards = text_shards(tmp_path, [6])
     photos = Captioning("class", "a photo of a {}", ("cat", "dog", "red"))
     file, _ = sealed(tmp_path, shards, [6], captioning=photos)
@@ -239,7 +237,7 @@ SEVERAL = ("a red cat", "photo of dog", "blue", "green cat of a dog", "dog a dog
 
 @pytest.fixture
 def mixed(tmp_path):
-    """Two corpora: eight pictures with the one caption "a cat", ten with SEVERAL."""
+    """Two corpora: eight images with the one caption "a cat", ten with SEVERAL."""
     rng = np.random.default_rng(0)
     one, several = {"txt": b"a cat"}, {"json": json.dumps({"captions": SEVERAL}).encode()}
     corpora, paths = [], {}
@@ -263,7 +261,7 @@ def token_rows(clip, captions):
     return set(map(tuple, clip.tokenizer(list(captions)).tolist()))
 
 
-def test_one_of_several_captions_is_drawn_afresh_each_epoch(mixed, clip):
+def test_one_of_several_captions_is_redrawn_each_epoch(mixed, clip):
     first, second = (samples_of(e) for e in epochs(training_data(mixed, clip, batch=1)))
 
     rows = [Counter(tokens for _, tokens in each.elements()) for each in (first, second)]
@@ -275,14 +273,14 @@ def test_one_of_several_captions_is_drawn_afresh_each_epoch(mixed, clip):
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_caption_of_a_sample_depends_on_neither_order_nor_workers(mixed, clip, workers):
+def test_the_caption_of_a_sample_depends_on_neither_order_nor_workers(mixed, clip, workers):
     plain = epochs(training_data(mixed, clip, batch=1, masking=0.5, held=1))
     other = training_data(mixed, clip, batch=1, masking=0.5, workers=workers)
 
     assert list(map(samples_of, plain)) == list(map(samples_of, epochs(other, workers)))
 
 
-def test_each_caption_is_drawn_about_equally_often(clip):
+def test_captions_are_drawn_about_equally_often(clip):
     maker = make_maker(clip)
 
     drawn = Counter(
@@ -307,7 +305,7 @@ def test_only_corpora_with_one_caption_are_masked(mixed, clip, choice):
     assert max(len(set(row) - {0}) for row in masked) < 4  # start, end and one of two
 
 
-def test_first_of_several_captions_stays_the_first(mixed, clip):
+def test_the_setting_first_always_selects_the_first_caption(mixed, clip):
     data = training_data(mixed, clip, batch=1, choice="first", seed=3)
 
     rows = Counter(tuple(b.targets[0].tolist()) for each in epochs(data) for b in each)
@@ -316,14 +314,14 @@ def test_first_of_several_captions_stays_the_first(mixed, clip):
     assert sorted(rows.values()) == [2 * 8, 2 * 10]
 
 
-def test_a_lone_caption_of_a_corpus_with_several_is_whole(clip):
+def test_a_single_caption_in_a_corpus_with_several_is_not_masked(clip):
     maker = make_maker(clip, masking=0.9)
     sample = Sample(0, 0, b"", (" ".join(WORDS[:3]),))
 
     assert maker.target(sample, 0).tolist() == clip.tokenizer(["red green blue"])[0].tolist()
 
 
-def test_picture_without_any_of_several_captions_is_refused(tmp_path, clip):
+def test_an_image_without_any_of_several_captions_is_refused(tmp_path, clip):
     members = {"png": picture(np.random.default_rng(0)), "json": b'{"captions": [" "]}'}
     path = write_shard(tmp_path / "0.tar", [members] * 4)
     file, _ = sealed(tmp_path, [(0, path)], [4], captioning=Captioning("texts"))

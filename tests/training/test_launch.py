@@ -32,7 +32,7 @@ def test_two_processes_train_one_model(tmp_path):
     assert curves["samples_seen"].to_pylist() == list(range(8, 8 * len(curves) + 8, 8))
 
 
-def test_error_of_a_process_reaches_the_caller_as_it_is(tmp_path):
+def test_an_error_of_a_process_reaches_the_caller_unchanged(tmp_path):
     file, _ = sealed(tmp_path, text_shards(tmp_path, COUNTS), COUNTS)
     (tmp_path / "processes").mkdir()
     job = {
@@ -55,6 +55,6 @@ def test_error_of_a_process_reaches_the_caller_as_it_is(tmp_path):
         _raise_error(tmp_path / "processes", 1)
 
 
-def test_process_that_dies_without_a_word_is_told(tmp_path):
+def test_a_process_that_dies_silently_is_reported(tmp_path):
     with pytest.raises(StepError, match="torchrun ended with -9"):
         _raise_error(tmp_path, -9)

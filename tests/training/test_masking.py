@@ -13,7 +13,7 @@ def tokens(words, context=12):
 
 
 @given(st.lists(st.integers(1, 7), max_size=10), st.floats(0, 0.99), st.integers(0, 99))
-def test_a_subsequence_between_start_and_end_stays(words, share, seed):
+def test_masking_keeps_a_subsequence_between_start_and_end(words, share, seed):
     masked = mask_tokens(tokens(words), share=share, end=END, seed=seed).tolist()
 
     end = masked.index(END)
@@ -23,13 +23,13 @@ def test_a_subsequence_between_start_and_end_stays(words, share, seed):
     assert masked[end + 1 :] == [0] * (len(masked) - end - 1)
 
 
-def test_nothing_is_dropped_at_share_zero():
+def test_a_share_of_zero_drops_no_token():
     whole = tokens([1, 2, 3])
 
     assert torch.equal(mask_tokens(whole, share=0.0, end=END, seed=1), whole)
 
 
-def test_share_is_met_on_average_and_draws_differ():
+def test_the_share_is_met_on_average_and_draws_differ():
     whole = tokens([1] * 10)
 
     kept = [int((mask_tokens(whole, share=0.4, end=END, seed=s) == 1).sum()) for s in range(400)]

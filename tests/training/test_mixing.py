@@ -30,7 +30,7 @@ def drawn(folder, counts, drop=()):
     return [tuple(row) for row in found.tolist()]
 
 
-def test_an_even_draw_has_as_many_targets_as_draws_have_on_average():
+def test_the_even_count_is_the_average_number_of_targets_in_a_draw():
     pool = torch.tensor([0] * 6 + [1] * 3 + [2])
     dice = np.random.default_rng(0)
 
@@ -39,7 +39,7 @@ def test_an_even_draw_has_as_many_targets_as_draws_have_on_average():
     assert even_distinct(pool, 4) == pytest.approx(means, abs=0.02)
 
 
-def test_targets_of_several_numbers_are_one_each():
+def test_targets_of_several_numbers_count_as_one_each():
     assert even_distinct(torch.tensor([[0, 1], [0, 2]]), 1) == 1
 
 
@@ -51,7 +51,7 @@ def test_a_batch_of_one_class_is_refused_with_both_numbers():
         refuse_unmixed(torch.arange(64) % 5, pool)
 
 
-def test_a_mixed_batch_passes():
+def test_a_mixed_batch_is_accepted():
     pool = torch.arange(100)
 
     found, even = refuse_unmixed(torch.from_numpy(np.random.default_rng(0).choice(100, 64)), pool)
@@ -59,11 +59,11 @@ def test_a_mixed_batch_passes():
     assert 0.8 < found / even < 1.2
 
 
-def test_all_kept_samples_are_drawn_where_these_are_few(tmp_path):
+def test_all_kept_samples_are_drawn_if_they_are_few(tmp_path):
     assert sorted(drawn(tmp_path, [3, 2], drop={(0, 1)})) == [(0, 0), (0, 2), (1, 0), (1, 1)]
 
 
-def test_of_many_shards_some_are_read_evenly(tmp_path, monkeypatch):
+def test_a_subset_of_many_shards_is_read_evenly(tmp_path, monkeypatch):
     monkeypatch.setattr(mixing, "SHARDS", 3)
     monkeypatch.setattr(mixing, "SAMPLES", 6)
 

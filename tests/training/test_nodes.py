@@ -75,7 +75,7 @@ def on_one(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_two_nodes_give_the_weights_of_one_after_a_damaged_shard_was_put_back(
+def test_two_nodes_give_the_weights_of_one_after_a_damaged_shard_is_restored(
     tmp_path, on_one, allocation
 ):
     undisturbed, curves = on_one
@@ -104,18 +104,18 @@ def test_nodes_that_do_not_see_the_store_are_named(tmp_path, allocation):
         require_visible(tmp_path / "gone", nodes=2)
 
 
-def test_nodes_that_the_job_does_not_have_are_refused(allocation):
+def test_nodes_outside_the_job_are_refused(allocation):
     with pytest.raises(ConfigError, match="`nodes` is 3, nodes of this SLURM job: 2"):
         torchrun(3, nodes=3)
 
 
-def test_nodes_outside_of_slurm_are_refused(monkeypatch):
+def test_nodes_outside_slurm_are_refused(monkeypatch):
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
 
     with pytest.raises(ConfigError, match="`nodes` is 2, nodes of this SLURM job: none"):
         torchrun(2, nodes=2)
 
 
-def test_processes_that_do_not_fit_the_nodes_are_refused(allocation):
+def test_processes_that_do_not_match_the_nodes_are_refused(allocation):
     with pytest.raises(ConfigError, match="3 processes on 2 nodes"):
         torchrun(3, nodes=2)

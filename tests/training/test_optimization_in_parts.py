@@ -41,14 +41,14 @@ def test_gradients_of_parts_add_up_to_those_of_the_batch(tmp_path, at_once):
         torch.testing.assert_close(parts[name], gradient, rtol=1e-4, atol=1e-6, msg=name)
 
 
-def test_a_batch_that_goes_through_whole_gives_the_same_bits(tmp_path):
+def test_a_batch_in_one_part_gives_the_same_bits(tmp_path):
     _, whole = gradients(tmp_path, None)
     _, parts = gradients(tmp_path, 10)
 
     assert all(torch.equal(whole[name], parts[name]) for name in whole)
 
 
-def test_a_batch_beyond_memory_names_the_resource(tmp_path):
+def test_a_batch_that_exceeds_memory_gives_an_error_with_the_resource(tmp_path):
     work, images, tokens = work_of(tmp_path, None)
 
     def full(*_):

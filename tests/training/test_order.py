@@ -8,13 +8,13 @@ from clipaudit.training.order import draw, make_plan, steps_of_epochs
 KEPT = {0: 10, 1: 0, 2: 25, 3: 4, 5: 30, 8: 11}
 
 
-def test_draw_is_pinned():
-    """Another number here means that every trained model changes."""
+def test_the_draw_is_pinned():
+    """A changed number means that every trained model changes."""
     assert draw(0, "shard", 3, 7) == 2663666771239132110
 
 
 @given(st.integers(0, 5), st.integers(1, 2), st.integers(1, 2))
-def test_each_shard_that_keeps_anything_is_in_one_stream(epoch, processes, workers):
+def test_each_shard_with_kept_samples_is_in_one_stream(epoch, processes, workers):
     plan = make_plan(KEPT, batch_size=2, processes=processes, workers=workers, seed=0)
 
     streams = [plan.shards(epoch, p, w) for p in range(processes) for w in range(workers)]
@@ -23,7 +23,7 @@ def test_each_shard_that_keeps_anything_is_in_one_stream(epoch, processes, worke
     assert max(map(len, streams)) - min(map(len, streams)) <= 1
 
 
-def test_order_changes_with_the_epoch_and_the_seed():
+def test_the_order_changes_with_the_epoch_and_the_random_seed():
     kept = dict.fromkeys(range(20), 1)
     plans = [make_plan(kept, batch_size=1, processes=1, workers=1, seed=s) for s in (0, 0, 1)]
 
@@ -44,19 +44,19 @@ def test_rounds_are_counted_as_the_streams_of_a_process_end(workers):
     assert plan.rounds(0, 0, 0) == (0, 0)
 
 
-def test_no_worker_decodes_in_the_order_of_one():
+def test_zero_workers_give_the_same_order_as_one():
     plans = [make_plan(KEPT, batch_size=4, processes=1, workers=w, seed=0) for w in (0, 1)]
 
     assert plans[0] == plans[1]
 
 
-def test_steps_are_full_batches_of_the_poorest_process():
+def test_the_number_of_steps_is_that_of_the_process_with_fewest_batches():
     plan = make_plan({0: 9, 1: 30}, batch_size=4, processes=2, workers=1, seed=0)
 
     assert steps_of_epochs(plan, 3) == [2, 2, 2]
 
 
-def test_batch_larger_than_what_is_kept_is_refused():
+def test_a_batch_larger_than_the_kept_samples_is_refused():
     with pytest.raises(TooSmall, match=r"a step needs 82 samples .*keeps 80: make batch_size"):
         make_plan(KEPT, batch_size=41, processes=2, workers=1, seed=0)
 

@@ -33,7 +33,7 @@ said = [curves["samples_seen"].to_pylist(), curves["loss"].to_pylist(), sorted(s
 """
 
 
-def test_alone_without_torchrun():
+def test_without_torchrun_there_is_a_single_process():
     with joined("cpu") as (processes, device):
         assert (processes.count, processes.rank, device) == (1, 0, "cpu")
         assert processes.is_first

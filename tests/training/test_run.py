@@ -38,7 +38,7 @@ PATCHES = {"image_size": 32, "patch_size": 8, "width": 16, "layers": 1, "head_wi
 
 
 def three_captions(folder, counts):
-    """Write shards whose pictures have three captions each; return (number, path) pairs."""
+    """Write shards whose images have three captions each; return (number, path) pairs."""
     rng = np.random.default_rng(0)
     texts = b"a red cat\nphoto of a dog\nblue"
     return [
@@ -48,7 +48,7 @@ def three_captions(folder, counts):
 
 
 class Killed(BaseException):
-    """Stands for a kill: nothing may catch it."""
+    """Simulates a kill: nothing may catch it."""
 
 
 @dataclasses.dataclass
@@ -126,7 +126,7 @@ def training(tmp_path):
     return Training(tmp_path)
 
 
-def test_one_checkpoint_an_epoch_and_one_row_a_step(training):
+def test_each_epoch_has_one_checkpoint_and_each_step_one_row(training):
     curves = training.run()
 
     assert curves.schema == CURVES
@@ -137,7 +137,7 @@ def test_one_checkpoint_an_epoch_and_one_row_a_step(training):
     assert curves["samples_seen"].to_pylist() == list(range(8, 73, 8))
 
 
-def test_learning_rate_warms_up_and_falls(training):
+def test_the_learning_rate_warms_up_and_falls(training):
     rates = training.run()["learning_rate"].to_pylist()
 
     assert rates[:2] == [1e-3, 2e-3]
@@ -145,14 +145,14 @@ def test_learning_rate_warms_up_and_falls(training):
     assert rates[-1] > 0
 
 
-def test_it_learns(training):
+def test_training_reduces_the_loss(training):
     losses = training.run(epochs=15, learning_rate=1e-2)["loss"].to_pylist()
 
     assert sum(losses[-10:]) / 10 < 0.8 * losses[0]
 
 
 @pytest.mark.parametrize("die_after", [0, 1, 2])
-def test_killed_training_ends_with_the_weights_of_an_undisturbed_one(tmp_path, die_after):
+def test_a_killed_training_ends_with_the_weights_of_an_uninterrupted_one(tmp_path, die_after):
     undisturbed = Training(tmp_path / "a")
     curves = undisturbed.run(workers=1)
     killed = Training(tmp_path / "b", die_after=die_after)
@@ -182,7 +182,7 @@ SEVERAL = {"captioning": Captioning("texts"), "shards": three_captions}
     scope="module",
 )
 def undisturbed(request, tmp_path_factory):
-    """Some arguments and changes of the recipe; the training that nothing ended, and its curves."""
+    """Some arguments and changes of the recipe; the uninterrupted training, and its curves."""
     arguments, changes = request.param
     changes = {"batch_size": 4, **changes}
     training = Training(tmp_path_factory.mktemp("undisturbed"), **arguments)
@@ -190,7 +190,7 @@ def undisturbed(request, tmp_path_factory):
 
 
 @pytest.mark.parametrize("die_at", [1, 7, 13])
-def test_training_killed_within_an_epoch_ends_with_the_weights_of_an_undisturbed_one(
+def test_a_training_killed_within_an_epoch_ends_with_the_weights_of_an_uninterrupted_one(
     tmp_path, undisturbed, die_at
 ):
     arguments, changes, training, curves = undisturbed
@@ -213,7 +213,7 @@ Training(pathlib.Path(sys.argv[1]), checkpoint_steps=2).run(**LONG)
 LONG = {"batch_size": 4, "epochs": 40}
 
 
-def test_kill_minus_nine_leaves_a_state_to_go_on_from(tmp_path, pytestconfig, caplog):
+def test_kill_minus_nine_leaves_a_state_to_resume_from(tmp_path, pytestconfig, caplog):
     tests, folder = pytestconfig.rootpath / "tests", tmp_path / "killed"
     command = [sys.executable, "-c", DYING, folder, tests, tests / "training"]
     caplog.set_level(logging.INFO, "clipaudit")
@@ -256,7 +256,7 @@ def test_resumed_training_does_not_repeat_epochs(training, caplog):
     assert "resuming after step 6 of 9, epoch 2 of 3" in caplog.text
 
 
-def test_finished_training_gives_its_curves_again(training):
+def test_a_finished_training_returns_its_curves_again(training):
     curves = training.run()
     training.saved.clear()
 
@@ -264,7 +264,7 @@ def test_finished_training_gives_its_curves_again(training):
     assert training.saved == {}
 
 
-def test_state_of_another_recipe_is_not_used(training, tmp_path):
+def test_the_state_of_another_recipe_is_not_used(training, tmp_path):
     training.run()
     training.saved.clear()
 
@@ -275,7 +275,7 @@ def test_state_of_another_recipe_is_not_used(training, tmp_path):
     assert fresh.saved == training.saved
 
 
-def test_damaged_state_is_refused(training):
+def test_a_damaged_state_is_refused(training):
     training.run()
     state = training.folder / FILE_NAME
     state.write_bytes(state.read_bytes()[:200])
@@ -312,7 +312,7 @@ def test_another_process_gives_the_same_bytes(training, tmp_path, pytestconfig):
     assert other.stdout == said(training, training.run(**CHANGES))
 
 
-def test_random_state_of_the_process_stays(training):
+def test_the_random_state_of_the_process_is_unchanged(training):
     before = torch.get_rng_state()
 
     training.run()
@@ -320,7 +320,7 @@ def test_random_state_of_the_process_stays(training):
     assert torch.equal(torch.get_rng_state(), before)
 
 
-def test_warm_start_begins_with_the_given_weights(training, tmp_path):
+def test_a_warm_start_begins_with_the_given_weights(training, tmp_path):
     start = tmp_path / "start.safetensors"
     start.write_bytes(weights_bytes(build(tiny(tmp_path), seed=9).model))
     training.initial = start
@@ -335,7 +335,7 @@ def test_warm_start_begins_with_the_given_weights(training, tmp_path):
 
 
 @pytest.mark.parametrize("scale", [25.0, 100.0, 200.0])
-def test_logit_scale_stays_where_it_is_fixed(training, scale):
+def test_a_fixed_logit_scale_does_not_change(training, scale):
     scales = training.run(logit_scale=scale)["logit_scale"].to_pylist()
 
     assert scales == pytest.approx([scale] * 9, rel=1e-6)  # exp(log(x)) in float32
@@ -349,7 +349,7 @@ def test_a_learned_logit_scale_stays_below_its_maximum(training):
     assert max(scales[1:]) <= 14 * (1 + 1e-6)
 
 
-def test_learned_logit_scale_moves(training):
+def test_a_learned_logit_scale_changes(training):
     scales = training.run()["logit_scale"].to_pylist()
 
     assert scales[0] == pytest.approx(1 / 0.07, rel=1e-6)
@@ -389,7 +389,7 @@ def test_other_recipes_give_other_losses(training):
         assert training.run(**change)["loss"].to_pylist() != plain, change
 
 
-def test_recipe_says_which_of_several_captions(training):
+def test_the_recipe_determines_which_of_several_captions_is_used(training):
     training.captioning, training.shards = Captioning("texts"), three_captions
 
     losses = []
@@ -415,7 +415,7 @@ def test_noise_on_text_embeddings_is_the_same_each_time(training, tmp_path):
     assert training.saved == again.saved
 
 
-def test_warmup_beyond_the_end_is_told(training, caplog):
+def test_a_warmup_beyond_the_end_is_reported(training, caplog):
     training.run(warmup_steps=100)
 
     assert "warmup_steps is 100, but the training has 9 steps" in caplog.text
@@ -430,14 +430,14 @@ def test_progress_is_logged_with_rate_and_time_left(training, caplog):
     assert "/s, 0 s left, epoch 3, loss " in caplog.text
 
 
-def test_empty_manifest_is_refused(training):
+def test_an_empty_manifest_is_refused(training):
     training.drop = frozenset((n, r) for n, count in enumerate(COUNTS) for r in range(count))
 
     with pytest.raises(TooSmall, match="the manifest keeps none of the samples"):
         training.run()
 
 
-def test_batch_beyond_what_is_kept_is_refused(training):
+def test_a_batch_larger_than_the_kept_samples_is_refused(training):
     with pytest.raises(TooSmall, match=r"a step needs 28 samples .* keeps 27"):
         training.run(batch_size=28)
 
@@ -454,7 +454,7 @@ def test_more_workers_than_shards_are_refused(training):
         training.run(workers=4)
 
 
-def test_missing_shard_is_refused(training, tmp_path):
+def test_a_missing_shard_is_refused(training, tmp_path):
     file, _ = sealed(tmp_path, text_shards(tmp_path, COUNTS), COUNTS)
 
     with pytest.raises(InputError, match=r"gone\.tar: shard 0 of the manifest is missing"):
@@ -471,7 +471,7 @@ def test_missing_shard_is_refused(training, tmp_path):
         )
 
 
-def test_corpus_without_captions_is_refused(training):
+def test_a_corpus_without_captions_is_refused(training):
     training.captioning = Captioning("none")
 
     with pytest.raises(ConfigError, match="corpus large has `captions: none`"):
@@ -479,7 +479,7 @@ def test_corpus_without_captions_is_refused(training):
     assert training.saved == {}
 
 
-def test_diverging_training_ends_and_saves_nothing_of_that_epoch(training):
+def test_a_diverging_training_stops_and_saves_nothing_of_that_epoch(training):
     with pytest.raises(StepError, match="the loss is nan"):
         training.run(learning_rate=1e30, gradient_clip_norm=None, warmup_steps=0)
 
@@ -487,7 +487,7 @@ def test_diverging_training_ends_and_saves_nothing_of_that_epoch(training):
 
 
 @pytest.mark.gpu
-def test_gpu_trains_twice_to_the_same_bytes(tmp_path):
+def test_two_training_runs_on_a_gpu_give_the_same_bytes(tmp_path):
     trainings = [Training(tmp_path / name, device="cuda") for name in "ab"]
 
     curves = [training.run() for training in trainings]
@@ -513,7 +513,7 @@ def ordered_shards(folder, counts):
     ]
 
 
-def test_shards_that_were_written_class_by_class_are_refused_before_the_first_step(tmp_path):
+def test_shards_written_class_by_class_are_refused_before_the_first_step(tmp_path):
     training = Training(tmp_path, shards=ordered_shards)
 
     with pytest.raises(InputError, match=r"has 1 different captions .* an even draw has 3: .*samp"):
@@ -521,7 +521,7 @@ def test_shards_that_were_written_class_by_class_are_refused_before_the_first_st
     assert not training.saved
 
 
-def test_they_train_where_single_samples_are_shuffled(tmp_path):
+def test_shards_written_class_by_class_train_if_single_samples_are_shuffled(tmp_path):
     training = Training(tmp_path, shards=ordered_shards)
 
     training.run(shuffle="samples", epochs=1)

@@ -93,7 +93,7 @@ def training(tmp_path):
 
 
 def coloured_shards(folder):
-    """Noisy pictures in the colours of their classes, as many as COUNTS."""
+    """Noisy images in the colours of their classes, as many as COUNTS."""
     rng = np.random.default_rng(0)
 
     def member(label):
@@ -112,7 +112,7 @@ def coloured_shards(folder):
     ]
 
 
-def test_one_checkpoint_an_epoch_and_one_row_a_step(training):
+def test_each_epoch_has_one_checkpoint_and_each_step_one_row(training):
     curves = training.run()
 
     assert curves.schema == CURVES
@@ -123,13 +123,13 @@ def test_one_checkpoint_an_epoch_and_one_row_a_step(training):
     assert set(curves["logit_scale"].to_pylist()) == {1.0}
 
 
-def test_learning_rate_falls_in_steps_of_epochs(training):
+def test_the_learning_rate_falls_at_given_epochs(training):
     rates = training.run()["learning_rate"].to_pylist()
 
     assert rates == pytest.approx([0.05] * 6 + [0.005] * 3)
 
 
-def test_it_learns(training):
+def test_training_reduces_the_loss(training):
     training.shards = coloured_shards(training.folder)
 
     losses = training.run(epochs=8, learning_rate_epochs=8)["loss"].to_pylist()
@@ -174,7 +174,7 @@ def epochs_of(folder, recipe, workers=0):
 
 
 @pytest.mark.parametrize("die_after", [0, 1, 2])
-def test_killed_training_ends_with_the_weights_of_an_undisturbed_one(tmp_path, die_after):
+def test_a_killed_training_ends_with_the_weights_of_an_uninterrupted_one(tmp_path, die_after):
     undisturbed = Training(tmp_path / "a")
     curves = undisturbed.run()
     killed = Training(tmp_path / "b", die_after=die_after)
@@ -189,7 +189,7 @@ def test_killed_training_ends_with_the_weights_of_an_undisturbed_one(tmp_path, d
 
 
 @pytest.mark.parametrize("changes", [{}, {"workers": 2, "shuffle": "samples"}])
-def test_training_killed_within_an_epoch_ends_with_the_weights_of_an_undisturbed_one(
+def test_a_training_killed_within_an_epoch_ends_with_the_weights_of_an_uninterrupted_one(
     tmp_path, changes
 ):
     undisturbed = Training(tmp_path / "a")
@@ -212,7 +212,7 @@ def test_mixed_precision_trains(training, tmp_path, precision):
     assert losses[0] == pytest.approx(exact[0], rel=0.05)  # eight bits of bfloat16
 
 
-def test_one_worker_trains_as_none_does(tmp_path):
+def test_one_worker_gives_the_same_training_as_none(tmp_path):
     alone, helped = Training(tmp_path / "a"), Training(tmp_path / "b")
 
     assert alone.run(workers=0) == helped.run(workers=1)
@@ -236,7 +236,7 @@ def test_crops_depend_on_neither_order_nor_workers(training):
     assert set(pictures(many)) <= set(pictures(few))
 
 
-def test_labels_go_with_their_pictures(tmp_path, training):
+def test_labels_belong_to_their_images(tmp_path, training):
     training.shards = coloured_shards(tmp_path)
     training.run(epochs=1)
 
@@ -245,7 +245,7 @@ def test_labels_go_with_their_pictures(tmp_path, training):
         assert torch.equal(batch.targets, brightest)
 
 
-def test_captions_are_not_needed_where_labels_are(tmp_path):
+def test_captions_are_not_needed_if_there_are_labels(tmp_path):
     texts, classes = Training(tmp_path / "a"), Training(tmp_path / "b")
     classes.captioning = Captioning("class", "a photo of a {}", CLASSES)
 
@@ -267,7 +267,7 @@ def test_other_recipes_give_other_losses(training):
         assert training.run(epochs=1, **change)["loss"].to_pylist() != plain, change
 
 
-def test_random_state_of_the_process_stays(training):
+def test_the_random_state_of_the_process_is_unchanged(training):
     before = torch.get_rng_state()
 
     training.run(epochs=1)
@@ -275,7 +275,7 @@ def test_random_state_of_the_process_stays(training):
     assert torch.equal(torch.get_rng_state(), before)
 
 
-def test_corpus_without_labels_is_refused(training):
+def test_a_corpus_without_labels_is_refused(training):
     training.captioning = Captioning("text")
 
     with pytest.raises(ConfigError, match=r"corpus large has no labels, .* name its label set"):
@@ -283,7 +283,7 @@ def test_corpus_without_labels_is_refused(training):
     assert training.saved == {}
 
 
-def test_label_set_of_another_size_is_refused(training):
+def test_a_label_set_of_another_size_is_refused(training):
     training.classes = 4
 
     with pytest.raises(ConfigError, match=r"large has labels of 3 classes, .* has 4"):
@@ -311,7 +311,7 @@ def test_corpora_of_different_label_sets_are_refused(training):
         ({"json": b'{"cls": "red"}'}, "bad label: b'red' is not an integer"),
     ],
 )
-def test_kept_sample_without_a_usable_label_is_refused(training, members, message):
+def test_a_kept_sample_without_a_usable_label_is_refused(training, members, message):
     training.shards = coloured_shards(training.folder)
     image = {"png": b"never looked at"}
     write_shard(training.folder / "0.tar", [image | members] * COUNTS[0])
@@ -331,14 +331,14 @@ def test_several_processes_are_refused(training, monkeypatch):
         training.run()
 
 
-def test_empty_manifest_is_refused(training):
+def test_an_empty_manifest_is_refused(training):
     training.drop = frozenset((n, r) for n, count in enumerate(COUNTS) for r in range(count))
 
     with pytest.raises(TooSmall, match="the manifest keeps none of the samples"):
         training.run()
 
 
-def test_batch_beyond_what_is_kept_is_refused(training):
+def test_a_batch_larger_than_the_kept_samples_is_refused(training):
     with pytest.raises(InputError, match=r"a step needs 28 samples .* keeps 27"):
         training.run(batch_size=28)
 
@@ -348,7 +348,7 @@ def test_more_workers_than_shards_are_refused(training):
         training.run(workers=4)
 
 
-def test_shard_that_lost_samples_is_refused(training):
+def test_a_shard_with_missing_samples_is_refused(training):
     shards = text_shards(training.folder, COUNTS)
     file, locate = sealed(training.folder, shards, COUNTS, captioning=LABELLED)
     text_shards(training.folder, [9, 8, 9])
@@ -357,7 +357,7 @@ def test_shard_that_lost_samples_is_refused(training):
         training.train(file, locate)
 
 
-def test_missing_shard_is_refused(training):
+def test_a_missing_shard_is_refused(training):
     shards = text_shards(training.folder, COUNTS)
     file, _ = sealed(training.folder, shards, COUNTS, captioning=LABELLED)
 
@@ -365,7 +365,7 @@ def test_missing_shard_is_refused(training):
         training.train(file, lambda digest: training.folder / "gone.tar")
 
 
-def test_diverging_training_ends_and_saves_nothing_of_that_epoch(training):
+def test_a_diverging_training_stops_and_saves_nothing_of_that_epoch(training):
     with pytest.raises(StepError, match="the loss is nan"):
         training.run(learning_rate=1e30)
 
@@ -373,7 +373,7 @@ def test_diverging_training_ends_and_saves_nothing_of_that_epoch(training):
 
 
 @pytest.mark.gpu
-def test_gpu_trains_twice_to_the_same_bytes(tmp_path):
+def test_two_training_runs_on_a_gpu_give_the_same_bytes(tmp_path):
     trainings = [Training(tmp_path / name, device="cuda") for name in "ab"]
 
     curves = [training.run() for training in trainings]
