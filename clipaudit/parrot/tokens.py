@@ -38,12 +38,12 @@ def tokens(text: str, tokenization: Tokenization) -> list[str]:
 
     `plain` is `text.split()`. `words` are runs of letters, numbers and the marks on them, with the
     apostrophes (' or U+2019, written as ') between them, and the points and commas between digits.
-    Before that, HTML entities that end with a semicolon are decoded, invisible characters removed,
-    and the text is normalized (NFKC: full width, ligatures, CO₂) and casefolded. Underscores and
-    hyphens separate. In scripts without spaces between words, each Chinese character is a word,
-    Thai is split by BudouX, and others (kana, Lao, Khmer, Burmese) are split only where the script
-    changes to Chinese. No word holds white space, and the words of texts joined by a space are the
-    words of each. A text without words gives [].
+    Before that, HTML entities that end with a semicolon are decoded, invisible characters and
+    enclosing marks (a keycap's) removed, and the text is normalized (NFKC: full width, ligatures,
+    CO₂) and casefolded. Underscores and hyphens separate. In scripts without spaces between words,
+    each Chinese character is a word, Thai is split by BudouX, and others (kana, Lao, Khmer,
+    Burmese) are split only where the script changes to Chinese. No word holds white space, and the
+    words of texts joined by a space are the words of each. A text without words gives [].
 
     >>> tokens("Don\N{RIGHT SINGLE QUOTATION MARK}t use NaN_1e5, re-use it", "words")
     ["don't", 'use', 'nan', '1e5', 're', 'use', 'it']

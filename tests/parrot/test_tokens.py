@@ -1,7 +1,7 @@
 from unicodedata import category, normalize
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from clipaudit.parrot.tokens import TOKENIZATIONS, tokens
@@ -15,7 +15,9 @@ texts = st.text(st.one_of(letters, st.characters(exclude_categories=["Cs"])))
 
 def runs_of_words(text):
     """The words by category, character by character, what joins them being judged by both sides."""
-    folded = normalize("NFKC", normalize("NFKC", text).casefold()).replace("\u2019", "'")
+    folded = normalize("NFKC", text).casefold()
+    shown = "".join(each for each in folded if category(each) != "Me")  # as of a keycap
+    folded = normalize("NFKC", shown).replace("\u2019", "'")
     word = ""
     for place, character in enumerate(folded):
         kind = category(character)[0]
@@ -37,6 +39,7 @@ def runs_of_words(text):
 spoken = st.characters(max_codepoint=0x5FF, exclude_categories=["Cn", "Cf"])
 
 
+@example("0\N{COMBINING CYRILLIC HUNDRED THOUSANDS SIGN}")
 @given(st.text(st.one_of(st.sampled_from("aZ09 .,'\u2019İßςé\u0301½Ⅷｱ²"), spoken)))
 def test_words_are_runs_of_letters_marks_and_numbers(text):
     text = text.replace("&", "").replace("\u034f", "")
