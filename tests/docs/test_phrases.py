@@ -1,4 +1,4 @@
-"""Pages and messages have no phrase that reads as translated. The house's words stand beside it."""
+"""Pages, messages and comments of queries have no phrase that reads as translated."""
 
 import ast
 import re
@@ -39,7 +39,7 @@ def prose_of_pages():
 
 
 def texts_of_code():
-    """The texts in code that hold a space, and docstrings of commands, which are their help."""
+    """Texts in code that hold a space, docstrings of commands (their help), comments of queries."""
     found = {}
     for path in sorted((ROOT / "clipaudit").rglob("*.py")):
         nodes = list(ast.walk(ast.parse(path.read_text())))
@@ -48,6 +48,8 @@ def texts_of_code():
         said = [each.value for each in seen if isinstance(each, ast.Constant)]
         texts = [cleandoc(text) for text in said if isinstance(text, str) and " " in text]
         found[path] = "\n\n".join(texts)
+    for path in sorted((ROOT / "clipaudit").rglob("*.sql")):  # the report shows them
+        found[path] = "\n\n".join(re.findall(r"--(.*)", path.read_text()))
     return found
 
 

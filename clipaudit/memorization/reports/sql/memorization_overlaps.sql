@@ -53,7 +53,7 @@ select
     coalesce(other_drawn.samples, 0) as other_drawn,
     coalesce(one_sizes.samples, 0) as one_samples,
     coalesce(other_sizes.samples, 0) as other_samples,
-    -- null: nobody looked
+    -- null: not checked
     if(ways.checked, coalesce(removed_counts.samples, 0), null) as removed,
     if(
         ways.checked and $searched_again, coalesce(remaining_counts.samples, 0), null

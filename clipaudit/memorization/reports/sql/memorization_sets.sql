@@ -1,4 +1,4 @@
--- What the sets hold: how many samples, and which objects their pictures show.
+-- What the sets hold: how many samples, and which objects their images show.
 -- One row per (source, set), in the order of the view `sets`.
 --
 -- sets     position, source, source_title, set, set_title, asked: the size asked for, as text
@@ -17,7 +17,7 @@ member_counts as (
     group by source, "set"
 ),
 
--- the objects' pictures stream, the members are held
+-- the objects' images stream, the members are held
 pictures as (
     select
         members.source,
@@ -58,7 +58,7 @@ select
     coalesce(drawn_counts.samples, 0) as allotted,
     coalesce(drawn_counts.samples, 0) - coalesce(member_counts.samples, 0) as left_for_overlaps,
     coalesce(member_counts.samples, 0) as samples,
-    -- a picture that no annotator could read
+    -- an image that no annotator could read
     coalesce(member_counts.samples, 0) - coalesce(picture_counts.pictures, 0) as not_annotated,
     coalesce(picture_counts.without_objects, 0) as without_objects,
     picture_counts.objects::bigint / picture_counts.pictures as objects_per_picture,

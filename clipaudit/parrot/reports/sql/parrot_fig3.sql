@@ -1,10 +1,10 @@
 -- The text in the images of each group of clusters, and how many captions repeat it:
 -- Figure 3 (a) of the parrot-caption paper.
--- One row per (group, kind): groups by the share of their pictures with text, the smallest first,
--- equals by number, and kinds in the order of the view `kinds`. Groups without pictures are absent.
+-- One row per (group, kind): groups by the share of their images with text, the smallest first,
+-- equals by number, and kinds in the order of the view `kinds`. Groups without images are absent.
 --
 -- kinds          position, kind (none, apart, co), title
--- matches        shard, row, spans, words_co, plain_co: the pictures of one corpus
+-- matches        shard, row, spans, words_co, plain_co: the images of one corpus
 -- placed         shard, row, group: those that have an embedding
 -- samples        shard, row, caption
 -- $tokenization  words or plain: what a co-embedded word is
@@ -58,7 +58,7 @@ select
     groups.position as bar_position,
     groups."group", -- its number; that of `placed`
     coalesce(names.name, groups."group"::varchar) as bar_title, -- typical words of its captions; its number without any
-    groups.with_text / groups.pictures as share_with_text, -- of the group's pictures
+    groups.with_text / groups.pictures as share_with_text, -- of the group's images
     kinds.position as kind_position,
     kinds.kind, -- none: no text; apart: text, but no word of the caption; co: one at least
     kinds.title as kind_title,

@@ -1,10 +1,10 @@
 -- A model's similarity of captions to six kinds of images, by group of clusters: Figure 4
 -- (left) of the parrot-caption paper.
--- One row per (group, series): groups as in `parrot_fig3.sql`, by the share of their pictures with
--- text, and series in the order of the view `series`. Groups without pictures are absent.
+-- One row per (group, series): groups as in `parrot_fig3.sql`, by the share of their images with
+-- text, and series in the order of the view `series`. Groups without images are absent.
 --
 -- series   position, series (none, raw, all, co, random_all, random_co), title
--- matches  shard, row, spans: the pictures of one corpus
+-- matches  shard, row, spans: the images of one corpus
 -- placed   shard, row, group: those that have an embedding
 -- samples  shard, row, caption
 -- scores   shard, row, raw, all, co, random_all, random_co: those that have a caption; null where
@@ -16,7 +16,7 @@ with pictures as (
         matches.row,
         matches.spans > 0 as has_text,
         scores.raw::double as raw,
-        -- where nothing is to be erased, a picture keeps its score: all means are of the same ones
+        -- where nothing is to be erased, an image keeps its score: all means are of the same ones
         coalesce(scores."all", scores.raw)::double as without_all,
         coalesce(scores.co, scores.raw)::double as without_co,
         coalesce(scores.random_all, scores.raw)::double as random_all,
@@ -83,7 +83,7 @@ select
     groups.position as group_position,
     groups."group", -- its number; that of `placed`
     coalesce(names.name, groups."group"::varchar) as group_title, -- typical words of its captions; its number without any
-    groups.with_text / groups.pictures as share_with_text, -- of the group's pictures
+    groups.with_text / groups.pictures as share_with_text, -- of the group's images
     series.position as series_position,
     series.series,
     series.title as series_title,

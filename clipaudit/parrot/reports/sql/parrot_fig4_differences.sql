@@ -1,10 +1,10 @@
 -- Differences of scores between images with and without their text: Figure 4 (right) of the
 -- parrot-caption paper.
--- One row per (difference, bin that holds a picture), in the order of the view `differences`, bins
--- ascending; a difference without pictures has one row, without a bin.
+-- One row per (difference, bin that holds an image), in the order of the view `differences`, bins
+-- ascending; a difference without images has one row, without a bin.
 --
 -- differences  position, difference (rsa, random_rsa, rsc, random_rsc, spared), title
--- scores       shard, row, raw, all, co, random_all, random_co: the pictures of one corpus; null where
+-- scores       shard, row, raw, all, co, random_all, random_co: the images of one corpus; null where
 --              nothing is erased
 -- $bins        bins per unit of score: bin i is [i/bins, (i+1)/bins)
 with pictures as (
@@ -53,7 +53,7 @@ select
     differences.position as panel_position,
     differences.difference, -- rsa: raw - all removed; rsc: raw - co removed; spared: co - all
     differences.title as panel_title,
-    counts.bin / $bins as bin_low, -- null: of no picture
+    counts.bin / $bins as bin_low, -- null: no image
     (counts.bin + 1) / $bins as bin_high,
     coalesce(counts.pictures, 0) as pictures, -- in the bin
     coalesce(totals.pictures, 0) as all_pictures, -- that have both scores

@@ -4,12 +4,12 @@
 --
 -- corpora    position, corpus, title
 -- measures   position, measure, tokenization (words, plain; "" where it does not matter), title,
---            unit (count, share), definition, is_counted (whether it is a share of pictures)
+--            unit (count, share), definition, is_counted (whether it is a share of images)
 -- matches    corpus, shard, row, spans and, by tokenization, <t>_co, <t>_rate, <t>_fuzzy_rate: one
---            row per picture that was read, rates null where the caption has no words
--- truths     corpus, shard, row, word: what a made world wrote into its pictures; null: nothing
--- checked    corpus, shard, row, has_text: pictures that somebody looked at
--- drops      corpus, shard, row: pictures that could not be read
+--            row per image that was read, rates null where the caption has no words
+-- truths     corpus, shard, row, word: what a made world wrote into its images; null: nothing
+-- checked    corpus, shard, row, has_text: images that somebody looked at
+-- drops      corpus, shard, row: images that could not be read
 -- published  row, testset, measure, value
 with dropped as (
     select corpus, count(*) as images,
@@ -200,7 +200,7 @@ select
     corpora.title as corpus_title,
     coalesce(measured.pictures, 0) as pictures, -- images behind a share or a mean
     measured.value, -- null: no image
-    -- of a share of pictures; the interval over pictures
+    -- of a share of images; the interval over images
     if(measures.is_counted, exact_interval(
         round(measured.value * measured.pictures)::bigint, measured.pictures
     ).low, null) as value_low,

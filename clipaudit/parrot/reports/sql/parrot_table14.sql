@@ -1,6 +1,6 @@
 -- The parrot captions that the model scores highest, and their words in the image:
 -- Table 14 of the parrot-caption paper.
--- One row per picture whose caption has a word in common with it: the highest raw score first, then
+-- One row per image whose caption has a word in common with it: the highest raw score first, then
 -- in the order of the view `corpora` and by (shard, row).
 --
 -- corpora        position, corpus, title
@@ -8,7 +8,7 @@
 -- scores         corpus, shard, row, raw, co, random_co; of one model
 -- samples        corpus, shard, row, key, caption
 -- $tokenization  words or plain: which columns of `matches` count
--- $limit         pictures that are listed
+-- $limit         images that are listed
 with parroting as (
     select corpus, shard, row,
     from matches
@@ -37,7 +37,7 @@ listed as (
     limit $limit
 ),
 
--- words and captions are looked up for the listed pictures alone
+-- words and captions are looked up for the listed images alone
 matched as (
     select
         listed.*,

@@ -39,7 +39,7 @@ probed as (
     group by encoder
 ),
 
--- A word's difference includes how similar its text is to pictures of any word, so intervals over
+-- A word's difference includes how similar its text is to images of any word, so intervals over
 -- words are rather too wide.
 words as (
     select

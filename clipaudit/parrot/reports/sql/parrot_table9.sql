@@ -4,7 +4,7 @@
 --
 -- models     position, corpus, corpus_title, encoder, title: whose scores of which corpus
 -- measures   position, measure, title, unit (score, difference, share)
--- scores     encoder, corpus, shard, row, raw, all, co, random_all, random_co: one row per picture,
+-- scores     encoder, corpus, shard, row, raw, all, co, random_all, random_co: one row per image,
 --            null where nothing is erased
 -- published  row, testset, measure, value
 -- $encoder   the model that the paper's numbers are shown beside: the audit's own
@@ -24,7 +24,7 @@ with pictures as (
 ),
 
 -- Decimals are summed exactly, so that no mean depends on how a corpus is cut into parts. Where
--- nothing is to be erased, a picture keeps its score.
+-- nothing is to be erased, an image keeps its score.
 summed as (
     select
         encoder,
@@ -99,7 +99,7 @@ select
     measures.title as measure_title,
     measures.unit, -- score and difference: of cosines; share: between 0 and 1
     coalesce(measured.pictures, 0) as pictures, -- that the mean is over, or the share of
-    measured.value, -- null: of no picture
+    measured.value, -- null: no image
     published.value as published_value, -- of the corpus of that title, by a CLIP ViT-B-32
 from models
 cross join measures

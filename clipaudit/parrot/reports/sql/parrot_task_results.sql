@@ -3,8 +3,8 @@
 --
 -- listed      position, task, title, track, source (zero-shot, retrieval, suite): the tasks; a name
 --             can be there once of each source
--- tasks       encoder, testset, right_rank: one row per picture of a test set
--- pair_ranks  encoder, corpus, direction, rank: one row per picture and one per caption
+-- tasks       encoder, testset, right_rank: one row per image of a test set
+-- pair_ranks  encoder, corpus, direction, rank: one row per image and one per caption
 -- suite       encoder, task, metric, value, main: DataComp's tasks
 with accuracies as (
     select

@@ -1,6 +1,6 @@
--- How well the spotter reads: what it found in pictures of a made world, where it is known what was
+-- How well the spotter reads: what it found in images of a made world, where it is known what was
 -- written into them.
--- One row per (corpus, height of the written word), in the order of the view `classes`. A picture
+-- One row per (corpus, height of the written word), in the order of the view `classes`. An image
 -- with nothing written has no height and counts with all alone.
 --
 -- classes  position, corpus, title, height (small, large, all), height_title
@@ -44,19 +44,19 @@ select
     classes.height,
     classes.height_title,
     coalesce(counts.pictures, 0) as pictures,
-    coalesce(counts.words, 0) as words, -- pictures with text by the truth: one word each at most
+    coalesce(counts.words, 0) as words, -- images with text by the truth: one word each at most
     coalesce(counts.found_words, 0) as found, -- of these, the word is among the spotted ones
     counts.found_words / nullif(counts.words, 0) as recall,
     counts.found_interval.low as recall_low,
     counts.found_interval.high as recall_high,
-    coalesce(counts.spotted, 0) as spotted, -- distinct words of each picture, summed
+    coalesce(counts.spotted, 0) as spotted, -- distinct words of each image, summed
     coalesce(counts.right, 0) as right_words, -- of these, written
     counts.right / nullif(counts.spotted, 0) as precision,
     coalesce(counts.captions, 0) as captions, -- with words: those that rates are of
     counts.truth_rate, -- mean CoTR of captions with what was written
     counts.spotted_rate, -- mean CoTR of captions with what was spotted
     counts.equal_rates / nullif(counts.captions, 0) as equal_rates, -- share of equal CoTR
-    coalesce(counts.with_spans, 0) as with_spans, -- pictures with text by the spotter
+    coalesce(counts.with_spans, 0) as with_spans, -- images with text by the spotter
     -- where nothing is written; null: something is, in all of this height
     if(classes.height = 'all', coalesce(counts.false_pictures, 0), null) as false_pictures,
     if(classes.height = 'all', coalesce(counts.false_spans, 0), null) as false_spans,
