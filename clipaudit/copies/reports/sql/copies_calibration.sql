@@ -1,10 +1,10 @@
--- How many copies that were made on purpose each method finds, before and after pixels are compared.
+-- How many of the copies made on purpose each method finds, before and after pixels are compared.
 -- One row per (way to make a copy, method), in the order of the views `calibration` and `methods`.
 --
 -- calibration  method, position, transformation, strength, label, copies, found, verified
 -- methods      position, method, title
 select
-    calibration.position, -- of the way in the list of transformations
+    calibration.position, -- the way's place in the list of transformations
     calibration.transformation,
     calibration.strength,
     calibration.label,

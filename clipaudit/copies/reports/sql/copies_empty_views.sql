@@ -1,4 +1,4 @@
--- The columns of views that may be empty: without test sets, nothing is searched for.
+-- The columns of views that are empty without test sets.
 create table copies (
     testset varchar,
     other_shard integer,

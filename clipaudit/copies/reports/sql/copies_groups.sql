@@ -7,7 +7,7 @@ select
     row_number() over (order by size desc, first_shard, first_row) as position,
     first_shard as shard, -- of the first image of the group
     first_row as row,
-    size, -- images of the group
+    size, -- images in the group
 from groups
 where shard = first_shard and row = first_row
 order by position

@@ -46,7 +46,7 @@ select
     agreement, -- share of the content that agrees
     covered_other as covered_test, -- share of the test image that the training image shows
     covered, -- share of the training image that the test image shows
-    correlation, -- of the pixels, once they are aligned
+    correlation, -- of the aligned pixels
     inliers, -- matched features that fit the alignment; null: none were needed
 from ranked
 where place <= $shown

@@ -1,4 +1,4 @@
--- The copies that a made world plants, and how many of them were found.
+-- Copies that a synthetic world plants, and how many of them were found.
 -- One row per searched set, in the order of the view `searched_sets`.
 --
 -- planted        searched, planted, candidates, verified, named, candidates_besides,
@@ -9,9 +9,9 @@ select
     planted.searched,
     searched_sets.title as searched_title,
     planted.planted, -- training images that copy an image of it
-    planted.candidates, -- of these, candidates with it
+    planted.candidates, -- of these, proposed as candidates
     planted.verified, -- of these, called copies
-    planted.named, -- of these, identical, re-encoded or resized, as they were planted
+    planted.named, -- of these, called identical, re-encoded or resized, as planted
     planted.candidates_besides, -- candidate pairs that are not copies
     planted.verified_besides, -- of these, called copies
 from planted

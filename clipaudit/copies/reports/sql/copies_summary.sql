@@ -1,4 +1,4 @@
--- How many images of each test set have a copy in the training corpus, by the kind of the nearest.
+-- How many images of each test set have a copy in the training corpus, by the kind of the nearest copy.
 -- One row per test set, in the order of the view `testsets`.
 --
 -- testsets  position, testset, title

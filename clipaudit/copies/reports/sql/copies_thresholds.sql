@@ -1,4 +1,4 @@
--- The threshold of each method, and what it lets through.
+-- The threshold of each method, and the false pairs that it lets through.
 -- One row per method, in the order of the view `methods`.
 --
 -- thresholds  method, threshold, negative_pairs, false_positives, per_million, per_million_high,
@@ -22,11 +22,11 @@ select
     methods.position,
     methods.method,
     methods.title as method_title,
-    coalesce(methods.given, chosen.threshold) as threshold, -- null: none keeps to the requested rate
+    coalesce(methods.given, chosen.threshold) as threshold, -- null: no threshold meets the requested rate
     methods.given is not null as is_given, -- whether the settings name it
     noted.negative_pairs, -- pairs of a made copy and an image that it does not copy
     chosen.false_positives, -- of these, candidates at this threshold
-    chosen.verified_false_positives, -- of these, those that pixels call copies
+    chosen.verified_false_positives, -- of these, pairs that pixels confirm
     chosen.per_million,
     chosen.per_million_high, -- upper 95 % bound
     noted.asked_per_million,

@@ -21,12 +21,12 @@ select
     0 as position,
     $title as corpus_title,
     totals.images, -- images searched
-    grouped.in_groups, -- images that are in a group of two or more
+    grouped.in_groups, -- images in a group of two or more
     grouped.groups,
     grouped.in_groups - grouped.groups as repeats, -- images beyond the first of each group
     (grouped.in_groups - grouped.groups) / totals.images as share, -- repeats / images
     exact_interval(grouped.in_groups - grouped.groups, totals.images).low as share_low,
     exact_interval(grouped.in_groups - grouped.groups, totals.images).high as share_high,
-    coalesce(grouped.largest, 0) as largest, -- images of the largest group
+    coalesce(grouped.largest, 0) as largest, -- images in the largest group
 from totals
 cross join grouped

@@ -1,13 +1,13 @@
 -- Single records that models memorize under every seed and cut, at a false-discovery rate, the most
 -- memorized first.
--- One row per k for all records, then one per listed record: by falling memorization, then by uid
+-- One row per k for all records, then one per listed record: by decreasing memorization, then by uid
 -- and (source, shard, row).
 --
 -- found    k, source, shard, row, models, trained_on_it, memorization, p_value, q_value
 -- samples  source, shard, row, uid, caption
 -- sources  position, source, title
 -- $rate    the false-discovery rate
--- $limit   records of each k that are listed; null: all
+-- $limit   records listed per k; null: all
 with summed as (
     select
         k,

@@ -1,14 +1,14 @@
 -- The population metrics of memorization over models of several seeds, each with its own cut of the
 -- records into A, B and hold-out, and the change that a setting makes.
--- One row per (public set, k, setting, source, target, measure), in the order of the views; single
--- sources have only the mean and the control. Values are means over the seeds, their bounds
--- over seeds and records; a change is that of a setting from the default one, seed by seed.
+-- One row per (public set, k, setting, source, target, measure), in the order of the views. Single
+-- sources have only the mean and the control. Values are means over the seeds, their bounds are
+-- over seeds and records. A change compares a setting with the default one, seed by seed.
 --
 -- publics  position, public, title
 -- points   point, setting_position, setting, setting_title, recipe, epochs, manifest_a, manifest_b:
 --          one for each seed at each setting
 -- targets  position, target, title: mean, a, b, control; a and b are net of the control
--- sources  position, source, title: "" is all together
+-- sources  position, source, title: "" means all together
 -- gaps     public, point, k, source, target, measure, seeds, evaluated, by_seed, value, low, high,
 --          change, change_low, change_high; a point is a setting
 -- curves   recipe, manifest, step, epoch, loss

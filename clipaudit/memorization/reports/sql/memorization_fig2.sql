@@ -1,16 +1,16 @@
 -- Memorization and utility by one training setting, such as the size of the training sets:
 -- Figures 2, 5 and 9 of the VL-Deja-Vu paper, which differ in the view `groups`.
--- One row per (panel, group, measure), a panel being a column of the figure and the row of it that
--- shows the measure, in this order. Groups outside the grid have no value.
+-- One row per (panel, group, measure), in this order. A panel is a column of the figure, in the row
+-- that shows the measure. Groups outside the grid have no value.
 --
--- groups    panel_row (the first of the panel's), panel_column, panel_title, group_position,
+-- groups    panel_row (the panel's first row), panel_column, panel_title, group_position,
 --           group_title, is_default, public, point, in_grid
--- measures  panel_row (from there on), scale, series_position, series, title; series: ppg, prg, aucg, utility
+-- measures  panel_row (counted from there), scale, series_position, series, title; series: ppg, prg, aucg, utility
 -- models    point, encoder: the models trained on A and on B
 -- gaps      public, point, k, source, target, measure, value, draws_mean, draws_std, evaluated, dropped
 -- utility   encoder, testset, right_rank
 -- $k        neighbours of a caption
--- $testset  whose accuracy is the utility
+-- $testset  the test set whose accuracy is the utility
 with memorized as (
     select
         public,
@@ -47,7 +47,7 @@ useful as (
     group by models.point
 ),
 
--- The records of an attack on A are what A's model was trained on.
+-- The records of an attack on A are the training set of A's model.
 sizes as (
     select
         public,
@@ -72,8 +72,8 @@ select
     measures.series_position,
     measures.series,
     measures.title as series_title,
-    -- of a gap: the mean of the draws, and one standard deviation of theirs to either side; of the
-    -- utility: the mean of both models, and the outer bounds of their exact intervals of 95 %
+    -- gaps: the mean of the draws, plus and minus one standard deviation
+    -- utility: the mean of both models, and the outer bounds of their exact 95 % intervals
     coalesce(memorized.value, useful.value) as value,
     coalesce(memorized.low, useful.low) as low,
     coalesce(memorized.high, useful.high) as high,

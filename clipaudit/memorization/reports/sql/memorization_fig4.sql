@@ -1,8 +1,8 @@
 -- The additional recall of the model trained on A over the other one, for the first records of A in
 -- some order, and for the hold-out in the same order: Figures 4, 8 and 10 of the VL-Deja-Vu
 -- paper, which has no hold-out.
--- One row per (panel, number of first records, measure), in this order; without any record that
--- has a label, one per (panel, measure), without a value.
+-- One row per (panel, number of first records, measure), in this order. If no record has a
+-- label, there is one row per (panel, measure), without a value.
 --
 -- panels       panel_row, panel_column, panel_title, scale, sort
 -- measures     series_position (null: not drawn), series, title
@@ -27,7 +27,7 @@ exposed as (
             unseen.attack = 'control'
             and unseen.sort = members.sort
             and unseen.measure = members.measure
-            -- the first so many, or all of either
+            -- the same number of first records, or all of both
             and if(members.share = 1, unseen.share = 1, unseen.records = members.records)
     where members.attack = 'a'
 )
@@ -50,7 +50,7 @@ select
     exposed.gap as value,
     null::double as low,
     null::double as high,
-    -- the hold-out's, which no training explains
+    -- on the hold-out, where training cannot explain a gap
     exposed.unseen_records,
     exposed.unseen_gap as chance,
 from panels

@@ -1,7 +1,7 @@
 -- How often models choose the right one of several captions of an image (ARO): Figure 7 of the
 -- VL-Deja-Vu paper.
 -- One row per (panel, group, selection set), in this order. A group is a model, or the two models
--- of A and B with equal training, whose accuracies are averaged; groups outside the grid have no
+-- of A and B with equal training, whose accuracies are averaged. Groups outside the grid have no
 -- value. With several kinds of samples the accuracy is the mean of the kinds' accuracies;
 -- samples without a kind then form one more kind.
 --
@@ -22,7 +22,7 @@ with per_candidates as (
     group by encoder, selection, kind, candidates
 ),
 
--- Sums of fractions are taken in an order of their own: the last bit must not depend on the rows'.
+-- Fractions are summed in a fixed order, so that the last bit does not depend on the rows' order.
 per_kind as (
     select
         encoder,
@@ -82,12 +82,12 @@ select
     per_group.samples,
     per_group.kinds,
     per_group.accuracy as value,
-    -- of the mean over kinds there is no exact interval
+    -- a mean over several kinds has no exact interval
     case when per_group.kinds = 1 then per_group.plain_low end as low,
     case when per_group.kinds = 1 then per_group.plain_high end as high,
     per_group.chance,
     per_group.plain_accuracy,
-    -- the outer bounds of the models' exact intervals of 95 %
+    -- the outer bounds of the models' exact 95 % intervals
     per_group.plain_low,
     per_group.plain_high,
 from groups

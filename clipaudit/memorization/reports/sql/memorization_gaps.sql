@@ -1,22 +1,22 @@
 -- The additional recall of a model on its own training images over a model that never saw them: the
 -- population metrics of the memorization paper (Figures 2, 5 and 9), at every point of the grid.
--- One row per (public set, k, point, source, target, measure), in the order of the views; single
--- sources have only the mean and the control; a point that is
--- not in the grid has one row per (public set, k, measure), without a target and without numbers.
--- The target `mean` has the means of the two models' losses and utilities.
+-- One row per (public set, k, point, source, target, measure), in the order of the views. Single
+-- sources have only the mean and the control. A point that is not in the grid has one row per
+-- (public set, k, measure), without a target and without numbers. The target `mean` has the means of
+-- the two models' losses and utilities.
 --
 -- publics   position, public, title
 -- points    position, point, title, asked, recipe, epochs, encoder_a, encoder_b, manifest_a,
 --           manifest_b
--- targets   position, target, title: mean, a, b, control; the last is attacked as a is
--- sources   position, source, title: "" is all together
+-- targets   position, target, title: mean, a, b, control; the last is attacked like a
+-- sources   position, source, title: "" means all together
 -- gaps      public, point, k, source, target, measure, value, draws_mean, draws_std, low, high, net,
 --           net_low, net_high, p_value, evaluated, dropped
 -- curves    recipe, manifest, step, epoch, loss
 -- utility   encoder, testset, right_rank
--- $neighbors  list of the k
--- $utility    the test set that measures the models' use; "": none
--- $utility_title  as people name it
+-- $neighbors  list of k
+-- $utility    the test set that measures the models' utility; "": none
+-- $utility_title  its title
 with measures (measure_position, measure, measure_title) as (
     values
         (0, 'ppg', 'PPG'),

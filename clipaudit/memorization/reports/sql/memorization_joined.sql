@@ -2,7 +2,7 @@
 -- the image.
 -- One row per (k, group of records, quantity): groups by the record's recall gap, and all records;
 -- k ascending, quantities in the order of their view. Records are those of A and B, each attacked
--- at the model that trained on it; without an object of their own they are left out.
+-- at the model that trained on it. Records without an object of their own are left out.
 --
 -- attacks        source, manifest, attacked, target, reference: models that recalled, as encoders
 -- quantities     position, quantity (recall_gap, similarity, text_rate), testset or "", title
@@ -11,7 +11,7 @@
 -- similarities   corpus (source.drawn), shard, row, testset, similarity
 -- matches        corpus, shard, row, words_rate, plain_rate: of captions, CoTR
 -- $tokenization  words or plain: which of the two rates counts
--- $neighbors     list of the k
+-- $neighbors     list of k
 with groups (group_position, gap_group, group_title) as (
     values
         (0, 'above', 'target recalls more'),

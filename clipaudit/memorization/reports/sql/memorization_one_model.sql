@@ -1,6 +1,6 @@
 -- A model's recall of its training images' objects beyond what captions alone reveal.
--- One row per (test, k, reference, measure, part), in the order of the views. Rows with the
--- reference `model` have no agreement with themselves.
+-- One row per (test, k, reference, measure, part), in the order of the views. The reference
+-- `model` has no agreement, which would compare it with itself.
 --
 -- tests       position, encoder, source, holdout, title
 -- baselines   position, reference, title: words, captions, model
@@ -38,7 +38,7 @@ select
     tested.measure, -- prg or aucg, as in memorization_gaps
     tested.part, -- members, holdout: the gap on them; net: their difference; less_model: minus that of two models; agreement_members, agreement_holdout
     parts.title as part_title, -- as printed
-    tested.records, -- with an object of their own
+    tested.records, -- records with an object of their own
     tested.value, -- the gap, or Spearman's correlation with the gaps of two models
     tested.low as value_low, -- lower bound, 95 %
     tested.high as value_high, -- upper bound, 95 %

@@ -4,11 +4,11 @@
 --
 -- pairs      position, one, other, title: pairs of sets, their names in order; a set with itself, too
 -- ways       position, how, title, checked
--- removed    set, how, other_set: overlaps of what was drawn, all of which left
--- remaining  set, how, other_set: overlaps of what stayed, looked for anew
+-- removed    set, how, other_set: overlaps of drawn samples, which were all removed
+-- remaining  set, how, other_set: overlaps of the kept samples, from a second search
 --            if $searched_again, else no rows
--- drawn      set: of the samples that were drawn
--- members    set: of the samples that stayed
+-- drawn      set: of the drawn samples
+-- members    set: of the kept samples
 with removed_counts as (
     select
         least("set", other_set) as one,

@@ -1,6 +1,5 @@
--- Whether a model knows its training pairs: a score of each pair, members against a
--- hold-out.
--- One row per (test, score, measure), in the order of the views; a test without a reference has
+-- Whether a score of each pair distinguishes a model's training pairs from a hold-out.
+-- One row per (test, score, measure), in the order of the views. A test without a reference has
 -- only the score `target`.
 --
 -- tests       position, encoder, source, holdout, title
@@ -47,7 +46,7 @@ select
     encoder, -- the model whose training pairs are tested; "": mean over seeds
     source,
     holdout, -- source of the hold-out
-    source = holdout as by_lot, -- whether members and hold-out are drawn by lot from one source
+    source = holdout as by_lot, -- whether members and hold-out are drawn at random from one source
     test_title, -- the source and the model, as printed
     if(is_first, concat(test_title, ': ', score_title), score_title) as test, -- as printed
     not is_first as indent,

@@ -15,7 +15,7 @@
 -- similarities   corpus (source.drawn), shard, row, testset, similarity
 -- matches        corpus, shard, row, words_rate, plain_rate: of captions, CoTR
 -- $tokenization  words or plain: which of the two rates counts
--- $limit         records of each k that are listed; null: all
+-- $limit         records listed per k; null: all
 with records as (
     select
         attacks.source,
@@ -81,7 +81,7 @@ unseen as (
     where attacked = 'holdout'
 ),
 
--- without captions, which are looked up for the listed records alone
+-- without captions, which are looked up only for the listed records
 placed as (
     select
         pairs.*,

@@ -1,9 +1,9 @@
--- What the sets hold: how many samples, and which objects their images show.
+-- How many samples the sets have, and how many objects their images show.
 -- One row per (source, set), in the order of the view `sets`.
 --
--- sets     position, source, source_title, set, set_title, asked: the size asked for, as text
+-- sets     position, source, source_title, set, set_title, asked: the requested size, as text
 -- drawn    source, set, shard, row: one sample of each group of duplicates
--- members  source, set, shard, row: those of them that repeat no record
+-- members  source, set, shard, row: of these, the samples that repeat no record
 -- objects  corpus (source.drawn), shard, row, labels
 with drawn_counts as (
     select source, "set", count(*) as samples,
@@ -17,7 +17,7 @@ member_counts as (
     group by source, "set"
 ),
 
--- the objects' images stream, the members are held
+-- the objects are streamed, the members are held in memory
 pictures as (
     select
         members.source,
@@ -58,7 +58,7 @@ select
     coalesce(drawn_counts.samples, 0) as allotted,
     coalesce(drawn_counts.samples, 0) - coalesce(member_counts.samples, 0) as left_for_overlaps,
     coalesce(member_counts.samples, 0) as samples,
-    -- an image that no annotator could read
+    -- images that no annotator could read
     coalesce(member_counts.samples, 0) - coalesce(picture_counts.pictures, 0) as not_annotated,
     coalesce(picture_counts.without_objects, 0) as without_objects,
     picture_counts.objects::bigint / picture_counts.pictures as objects_per_picture,

@@ -1,6 +1,6 @@
--- Memorization and utility of every point in the grid: what a setting costs, and what it saves.
--- One row per (public set, point), in this order. A point without evaluated records has no gap, one
--- whose utility was left out no utility.
+-- Memorization and utility of every point in the grid.
+-- One row per (public set, point), in this order. A point without evaluated records has no gap; a
+-- point whose utility was left out has no utility.
 --
 -- publics  position, public, title
 -- points   position, point, title, is_default, family_position, family_title
@@ -9,7 +9,7 @@
 -- utility  encoder, testset, right_rank
 -- $k        neighbours of a caption
 -- $measure  of the gap
--- $testset  whose accuracy is the utility
+-- $testset  the test set whose accuracy is the utility
 with memorized as (
     select
         public,
@@ -60,7 +60,7 @@ select
     memorized.value as y, -- the gap, mean of the attacks on A and on B
     memorized.low as y_low, -- lower bound, 95 %
     memorized.high as y_high, -- upper bound, 95 %
-    memorized.evaluated, -- records that the gap is over
+    memorized.evaluated, -- records in the gap
 from publics
 cross join points
 left join memorized

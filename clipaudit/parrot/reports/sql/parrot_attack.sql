@@ -1,11 +1,11 @@
 -- The accuracy that models lose to a wrong class name printed on test images: a typographic attack.
--- One row per (test set, model), in the order of the view `asked`. Differences are of the same
--- images; their 95 % intervals are those of Bonett and Price (2012) for paired proportions.
+-- One row per (test set, model), in the order of the view `asked`. Differences compare the
+-- same images; their 95 % intervals are those of Bonett and Price (2012) for paired proportions.
 --
 -- asked     position, testset, testset_title, encoder, title
 -- attacked  encoder, testset, shard, row, variant (plain, control, attacked), label, printed,
---           predicted, right_similarity, printed_similarity: one row per image and variant; of
---           images that bear a name already there is the variant attacked alone
+--           predicted, right_similarity, printed_similarity: one row per image and variant;
+--           images that already bear a name have only the variant attacked
 with images as (
     select
         encoder,

@@ -2,9 +2,10 @@
 -- parrot-caption paper. They differ only in the rows of the view `rows`.
 -- One row per (set, recipe), in the order of the view `rows`.
 --
--- rows          position, title, data, model, recipe, curated, members: the set whose samples a
---               control has, else the set itself; encoder, epochs, in_grid, published_row: the
---               paper's row of this corpus, or ''. Without in_grid there is no such model
+-- rows          position, title, data, model, recipe, curated, members, encoder, epochs, in_grid,
+--               published_row. members is the set itself, or for a control the set whose samples it
+--               has; published_row is the paper's row of this corpus, or ''. Without in_grid there
+--               is no model
 -- curated_rows  corpus, curated, shard, row, kept: the manifests of sets that models are trained on
 -- scores        corpus, shard, row, raw: those of the audit's own encoder
 -- task_results  encoder, position, track, value: one row per task
@@ -65,7 +66,7 @@ probe_means as (
 ),
 
 -- A word's difference includes how similar its text is to images of any word, so intervals over
--- words are rather too wide.
+-- words tend to be too wide.
 words as (
     select
         encoder,
@@ -130,14 +131,14 @@ select
     rows.encoder,
     -- 0: too few were eligible, so there is neither set nor model
     case when rows.in_grid then coalesce(sizes.samples, 0) end as samples, -- of the set
-    mean_scores.avg_score, -- mean cosine of image and caption over the set, by the audit's encoder; null: of a control
+    mean_scores.avg_score, -- mean cosine of image and caption over the set, by the audit's encoder; null: a control
     tracks.imagenet, -- of the test set that stands for ImageNet, or the mean with the suite's
-    tracks.retrieval, -- mean over retrieval sets of R@1, the mean of both directions
+    tracks.retrieval, -- mean over retrieval sets of R@1, averaged over both directions
     tracks.average, -- mean over all tasks
     tracks.tasks, -- number of tasks in the average
     probe_means.sync, -- mean cosine of a 1-gram and its image, over grams and styles
-    probe_means.mismatched, -- the same of the image and each other word
-    readings.reading, -- own minus other words, the mean over words; null: there is one word
+    probe_means.mismatched, -- mean cosine of the image and each other word
+    readings.reading, -- own minus other words, mean over words; null: only one word
     readings.bounds.low as reading_low, -- 95 %, over words
     readings.bounds.high as reading_high,
     readings.right_word, -- share of images whose own word is the most similar one

@@ -1,10 +1,10 @@
--- Whether a set full of parrot captions teaches models to read text, and costs accuracy, by seed.
--- One row per (comparison, seed, measure), in the order of the view `comparisons`; the row over all
+-- Whether training on parrot captions teaches models to read text and costs accuracy, by seed.
+-- One row per (comparison, seed, measure), in the order of the view `comparisons`. The row over all
 -- seeds, with a null recipe, comes first in each. Its value is a mean and its bounds a 95 %
--- interval of the mean difference: over seeds and words (of the probe) or images; for the loss over
--- seeds. An average over tasks without known single images has no interval.
+-- interval of the mean difference: over seeds and words (of the probe) or images; for the loss, over
+-- seeds only. An average over tasks without known single images has no interval.
 --
--- comparisons   position, arm, against, title: an arm less another one; against '': by itself
+-- comparisons   position, arm, against, title: an arm minus another one; against '': the arm alone
 -- models        position, arm, recipe, seed_title, curated, encoder, epochs: one for each arm of
 --               each seed; `position` orders the seeds
 -- task_results  encoder, position, track, value: one row per task
@@ -146,7 +146,7 @@ pairs as (
             and other.measure = own.measure
 ),
 
--- What one word, or one image of a test set, adds to the mean difference over seeds.
+-- The contribution of one word, or one image of a test set, to the mean difference over seeds.
 by_word as (
     select
         comparisons.position as comparison,
@@ -239,7 +239,8 @@ measured as (
     group by comparison, measure
 ),
 
--- Cosines are on a scale of their own; the others are shares, of which few things may miss a kind.
+-- Intervals of cosines are Student's. Those of shares have a least width, because few images may
+-- miss a change.
 bounded as (
     select
         measured.comparison,
@@ -309,7 +310,7 @@ lines as (
 select
     (dense_rank() over (order by lines.comparison, lines.place) - 1)::int as position,
     comparisons.arm,
-    comparisons.against, -- '': the arm by itself
+    comparisons.against, -- '': the arm alone
     lines.recipe, -- null: over all seeds
     concat(comparisons.title, ', ', lines.seed_title) as title,
     lines.measure,

@@ -1,5 +1,5 @@
 -- How many image-text pairs have text in the image, and how many captions repeat it, among all
--- pairs and among those of the highest scores: Figure 1 of the parrot-caption paper, as numbers.
+-- pairs and among those with the highest scores: Figure 1 of the parrot-caption paper, as numbers.
 -- One row per (model, selection, kind), in the order of the views `models`, `selections`, `kinds`.
 --
 -- models         position, encoder, title: whose scores
@@ -8,7 +8,7 @@
 -- scores         encoder, shard, row, raw: the pairs of one corpus
 -- matches        shard, row, spans, words_co, plain_co
 -- $tokenization  words or plain: what a co-embedded word is
--- $top           percent of the pairs that are the top; rounded up to whole pairs
+-- $top           size of the top, in percent of the pairs; rounded up to whole pairs
 with pictures as (
     select
         shard,
@@ -47,7 +47,7 @@ selected as (
         'top' as selection,
         kind,
     from ranked
-    where place <= (pairs * $top + 99) // 100 -- in whole numbers, so that none is rounded wrongly
+    where place <= (pairs * $top + 99) // 100 -- in integers, so that nothing is rounded wrongly
 ),
 
 per_kind as (
@@ -77,7 +77,7 @@ select
     selections.selection,
     selections.title as bar_title,
     kinds.position as kind_position,
-    kinds.kind, -- none: no text; apart: text, but no word of the caption; co: one at least
+    kinds.kind, -- none: no text; apart: text, but no word of the caption; co: at least one
     kinds.title as kind_title,
     coalesce(per_kind.pictures, 0) as pictures,
     coalesce(per_selection.pictures, 0) as all_pictures, -- of all kinds

@@ -1,12 +1,12 @@
 -- The most frequent words of the head, the middle and the tail of a vocabulary: Figure 10 of the
 -- parrot-caption paper.
--- One row per (part, word), in the order of the view, the most frequent first, ties in the order of
--- the alphabet; a part without words has one row, without a word. Of n words in this order the head
--- has those up to the place n^(1/3), the middle those up to n^(2/3): equal parts of the logarithm.
+-- One row per (part, word), in the order of the view, the most frequent first, ties in alphabetical
+-- order; a part without words has one row, without a word. Of n words in this order, the head ends at
+-- place n^(1/3) and the middle at n^(2/3): parts of equal size on a logarithmic scale.
 --
 -- parts   position, title: 0 the head, 1 the middle, 2 the tail
 -- grams   gram, frequency; of one vocabulary
--- $limit  words of a part that are shown
+-- $limit  words shown per part
 with ranked as (
     select
         gram,
@@ -16,7 +16,7 @@ with ranked as (
     from grams
 ),
 
--- whole numbers, not roots
+-- in integers, since roots would be rounded
 divided as (
     select
         gram,
@@ -53,7 +53,7 @@ shown as (
 select
     parts.position as part_position,
     parts.title as part_title,
-    coalesce(measured.words, 0) as words, -- of the part, shown or not
+    coalesce(measured.words, 0) as words, -- in the part, shown or not
     measured.most, -- the highest frequency among them
     measured.least, -- the lowest
     shown.place, -- in the whole vocabulary, from 1

@@ -1,4 +1,4 @@
--- What models reach on every task, by track: Figures 11, 12 and 13 of the parrot-caption paper,
+-- The results of models on every task, by track: Figures 11, 12 and 13 of the parrot-caption paper,
 -- which differ in the view `models`.
 -- One row per (model, task), in the order of `models`, then in that of the tracks and tasks; a model
 -- outside the grid, or without a task, has one row, without a task.

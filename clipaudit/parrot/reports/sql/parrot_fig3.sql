@@ -1,7 +1,7 @@
--- The text in the images of each group of clusters, and how many captions repeat it:
+-- How many images of each group of clusters have text, and how many captions repeat it:
 -- Figure 3 (a) of the parrot-caption paper.
 -- One row per (group, kind): groups by the share of their images with text, the smallest first,
--- equals by number, and kinds in the order of the view `kinds`. Groups without images are absent.
+-- ties by number, and kinds in the order of the view `kinds`. Groups without images are absent.
 --
 -- kinds          position, kind (none, apart, co), title
 -- matches        shard, row, spans, words_co, plain_co: the images of one corpus
@@ -56,11 +56,11 @@ select
     0 as panel_position,
     $title as panel_title,
     groups.position as bar_position,
-    groups."group", -- its number; that of `placed`
-    coalesce(names.name, groups."group"::varchar) as bar_title, -- typical words of its captions; its number without any
+    groups."group", -- its number in `placed`
+    coalesce(names.name, groups."group"::varchar) as bar_title, -- typical words of its captions, else its number
     groups.with_text / groups.pictures as share_with_text, -- of the group's images
     kinds.position as kind_position,
-    kinds.kind, -- none: no text; apart: text, but no word of the caption; co: one at least
+    kinds.kind, -- none: no text; apart: text, but no word of the caption; co: at least one
     kinds.title as kind_title,
     coalesce(per_kind.pictures, 0) as pictures,
     groups.pictures as all_pictures, -- of the group

@@ -16,7 +16,7 @@ with pictures as (
         matches.row,
         matches.spans > 0 as has_text,
         scores.raw::double as raw,
-        -- where nothing is to be erased, an image keeps its score: all means are of the same ones
+        -- an image without text to erase keeps its score: all means are over the same images
         coalesce(scores."all", scores.raw)::double as without_all,
         coalesce(scores.co, scores.raw)::double as without_co,
         coalesce(scores.random_all, scores.raw)::double as random_all,
@@ -81,8 +81,8 @@ means as (
 
 select
     groups.position as group_position,
-    groups."group", -- its number; that of `placed`
-    coalesce(names.name, groups."group"::varchar) as group_title, -- typical words of its captions; its number without any
+    groups."group", -- its number in `placed`
+    coalesce(names.name, groups."group"::varchar) as group_title, -- typical words of its captions, else its number
     groups.with_text / groups.pictures as share_with_text, -- of the group's images
     series.position as series_position,
     series.series,

@@ -55,8 +55,8 @@ select
     differences.title as panel_title,
     counts.bin / $bins as bin_low, -- null: no image
     (counts.bin + 1) / $bins as bin_high,
-    coalesce(counts.pictures, 0) as pictures, -- in the bin
-    coalesce(totals.pictures, 0) as all_pictures, -- that have both scores
+    coalesce(counts.pictures, 0) as pictures, -- images in the bin
+    coalesce(totals.pictures, 0) as all_pictures, -- images with both scores
     counts.pictures / totals.pictures as share,
     totals.mean,
     totals.below / totals.pictures as share_below, -- below 0: removing text raises the score

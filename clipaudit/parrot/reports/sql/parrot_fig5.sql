@@ -1,16 +1,16 @@
 -- Models' similarity of the image of a text to this text, minus that to all others, by frequency or
 -- length of the text: Figures 5b, 5c and 5d of the parrot-caption paper, which show the
--- similarity to its own text. Without another text there is no difference, and no gram counts.
+-- similarity to its own text. Without another text there is no difference, and no gram is counted.
 -- One row per (model and vocabulary, interval), in the order of the view `series`, then ascending.
--- Intervals of frequencies go from one power of ten to the next, or of two where no gram occurs
--- 1000 times; intervals of lengths are equally wide, but the last is open where texts are longer.
+-- Intervals of frequencies go from one power of ten to the next, or of two if no gram occurs
+-- 1000 times. Intervals of lengths are equally wide, but the last is open if texts are longer.
 --
 -- series   position, encoder, encoder_position, encoder_title, vocabulary, vocabulary_position,
 --          vocabulary_title
 -- probes   encoder, vocabulary, gram, frequency, style, similarity, mismatched
--- $by      frequency, or length: what intervals are of
--- $width   characters of an interval of lengths
--- $most    intervals of lengths at most
+-- $by      frequency or length: what the intervals divide
+-- $width   width of an interval of lengths, in characters
+-- $most    the maximum number of intervals of lengths
 with recursive means as (
     select
         encoder,
@@ -29,7 +29,7 @@ scale as (
     from means
 ),
 
--- whole numbers, so that a power falls into the interval that it opens
+-- in integers, so that a power falls into the interval that starts with it
 intervals as (
     select
         0 as position,
@@ -84,11 +84,11 @@ select
     series.vocabulary_position,
     series.vocabulary_title,
     bounds.position as interval_position,
-    bounds.low, -- occurrences or characters from low
-    bounds.high, -- to high, both in the interval; null: the interval is open
+    bounds.low, -- the fewest occurrences or characters in the interval
+    bounds.high, -- the most in the interval; null: the interval is open
     coalesce(spread.grams, 0) as grams,
-    spread.mean, -- over grams, of the mean difference over styles; null: there are none
-    spread.quantiles[1] as low_tail, -- 5 % of the grams are below, likewise
+    spread.mean, -- mean over grams of the mean difference over styles; null: no gram
+    spread.quantiles[1] as low_tail, -- 5 % of the grams are below
     spread.quantiles[2] as low_quartile, -- 25 %
     spread.quantiles[3] as median,
     spread.quantiles[4] as high_quartile, -- 75 %

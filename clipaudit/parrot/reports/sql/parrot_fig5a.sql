@@ -1,7 +1,7 @@
 -- The number of words of a vocabulary by frequency, which shows its long tail: Figure 5a of the
 -- parrot-caption paper.
 -- One row per (vocabulary, interval of frequencies), in the order of the view, then ascending.
--- Intervals go from one power of ten to the next, or of two where no gram occurs 1000 times.
+-- Intervals go from one power of ten to the next, or of two if no gram occurs 1000 times.
 --
 -- vocabularies  position, vocabulary, title
 -- grams         vocabulary, gram, frequency
@@ -12,7 +12,7 @@ with recursive scale as (
     from grams
 ),
 
--- whole numbers, so that a power falls into the interval that it opens
+-- in integers, so that a power falls into the interval that starts with it
 intervals as (
     select
         0 as position,
@@ -46,8 +46,8 @@ select
     vocabularies.vocabulary,
     vocabularies.title as series_title,
     intervals.position as interval_position,
-    intervals.low::bigint as low, -- frequencies from low
-    (intervals.above - 1)::bigint as high, -- to high, both in the interval
+    intervals.low::bigint as low, -- the lowest frequency in the interval
+    (intervals.above - 1)::bigint as high, -- the highest frequency in the interval
     coalesce(counted.grams, 0) as grams, -- distinct grams of these frequencies
     coalesce(counted.occurrences, 0) as occurrences, -- sum of their frequencies
 from vocabularies

@@ -7,7 +7,7 @@
 --             encoder, in_grid
 -- series      position, series (matched, mismatched, reading), title
 -- probes      encoder, gram, style, similarity, mismatched; of one vocabulary
--- $reference  the encoder whose difference all are compared with
+-- $reference  the encoder whose difference the others are compared with
 with words as (
     select
         encoder,
@@ -58,11 +58,11 @@ select
     models.encoder,
     models.in_grid,
     scores.grams,
-    scores.mean as value, -- over grams, of the mean over styles
-    -- of matched and mismatched quartiles over grams, of the difference the 95 % interval
+    scores.mean as value, -- mean over grams of the mean over styles
+    -- matched and mismatched: quartiles over grams; the difference: its 95 % interval
     if(series.series = 'reading', scores.bounds.low, scores.quartiles[1]) as low,
     if(series.series = 'reading', scores.bounds.high, scores.quartiles[2]) as high,
-    reference.mean as reference, -- the difference of the model that all are compared with
+    reference.mean as reference, -- the difference of the model that the others are compared with
 from models
 cross join series
 left join scores

@@ -3,9 +3,9 @@
 -- One row per (model, series), in the order of the views `models` and `series`.
 --
 -- models   position, encoder, title
--- series   position, series (none, raw, co, random_co, all, random_all), title, curated: the held-out set that it is of
+-- series   position, series (none, raw, co, random_co, all, random_all), title, curated: its held-out set
 -- scores   encoder, shard, row, raw, all, co, random_all, random_co: of held-out images; null where nothing is erased
--- heldout  curated, shard, row, kept: who is in which held-out set
+-- heldout  curated, shard, row, kept: which samples are in which held-out set
 with members as (
     select
         curated,
@@ -20,7 +20,7 @@ pictures as (
         scores.encoder,
         members.curated,
         scores.raw::double as raw,
-        -- where nothing is to be erased, an image keeps its score
+        -- an image without text to erase keeps its score
         coalesce(scores."all", scores.raw)::double as without_all,
         coalesce(scores.co, scores.raw)::double as without_co,
         coalesce(scores.random_all, scores.raw)::double as random_all,

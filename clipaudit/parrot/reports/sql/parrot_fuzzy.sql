@@ -36,7 +36,7 @@ select
     thresholds.title as threshold_title,
     corpora.corpus,
     corpora.title as corpus_title,
-    coalesce(summed.captions, 0) as captions, -- with words: those that the rate is a mean over
+    coalesce(summed.captions, 0) as captions, -- captions with words, which the rate is a mean over
     summed.rates::double / nullif(summed.captions, 0) as rate, -- mean fuzzy CoTR
     coalesce(summed.captions_with_text, 0) as captions_with_text, -- of images with text
     -- the same mean over these

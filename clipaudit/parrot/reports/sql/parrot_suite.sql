@@ -24,7 +24,7 @@ select
     nullif(listed.reason, '') as reason, -- null: the task was evaluated
     models.encoder,
     models.title as encoder_title,
-    main_metrics.metric, -- that DataComp averages, by clip_benchmark's name
+    main_metrics.metric, -- the one that DataComp averages, as clip_benchmark names it
     main_metrics.value, -- from 0 to 1; null: the task was skipped
 from listed
 cross join models

@@ -6,9 +6,9 @@
 -- measures   position, measure, tokenization (words, plain; "" where it does not matter), title,
 --            unit (count, share), definition, is_counted (whether it is a share of images)
 -- matches    corpus, shard, row, spans and, by tokenization, <t>_co, <t>_rate, <t>_fuzzy_rate: one
---            row per image that was read, rates null where the caption has no words
--- truths     corpus, shard, row, word: what a made world wrote into its images; null: nothing
--- checked    corpus, shard, row, has_text: images that somebody looked at
+--            row per image that was read, rates null if the caption has no words
+-- truths     corpus, shard, row, word: what a synthetic world wrote into its images; null: nothing
+-- checked    corpus, shard, row, has_text: images that a person checked
 -- drops      corpus, shard, row: images that could not be read
 -- published  row, testset, measure, value
 with dropped as (
@@ -47,7 +47,7 @@ rated as (
 ),
 
 -- Decimals are summed exactly, so that no mean depends on how a corpus is cut into parts. Means
--- leave out nulls: captions without words, which are counted.
+-- omit nulls: captions without words, which are counted apart.
 rates as (
     select
         corpus,
@@ -88,7 +88,7 @@ mistaken as (
     group by matches.corpus
 ),
 
--- `pictures` of a share: those that it is a share of, or a mean over
+-- `pictures`: the images that a share or a mean is over
 measured as (
     select
         corpora.corpus,
@@ -192,22 +192,22 @@ measured as (
 select
     measures.position,
     measures.measure,
-    nullif(measures.tokenization, '') as tokenization, -- null: the measure knows no words
+    nullif(measures.tokenization, '') as tokenization, -- null: the measure does not tokenize captions
     measures.title as measure_title,
     measures.unit, -- count; share: between 0 and 1
-    measures.definition, -- of the measure, exactly
+    measures.definition, -- the exact definition of the measure
     corpora.corpus,
     corpora.title as corpus_title,
     coalesce(measured.pictures, 0) as pictures, -- images behind a share or a mean
     measured.value, -- null: no image
-    -- of a share of images; the interval over images
+    -- only for a share of images; the interval is over images
     if(measures.is_counted, exact_interval(
         round(measured.value * measured.pictures)::bigint, measured.pictures
     ).low, null) as value_low,
     if(measures.is_counted, exact_interval(
         round(measured.value * measured.pictures)::bigint, measured.pictures
     ).high, null) as value_high,
-    -- of the corpus of that title; beside both tokenizations, for the paper does not name its own
+    -- of the corpus of that title, for both tokenizations: the paper does not name its own
     if(measures.unit = 'share', round(published.value / 100, 6), published.value)
         as published_value,
 from measures

@@ -1,6 +1,6 @@
 -- The parrot captions that the model scores highest, and their words in the image:
 -- Table 14 of the parrot-caption paper.
--- One row per image whose caption has a word in common with it: the highest raw score first, then
+-- One row per image whose caption repeats a word in it: the highest raw score first, then
 -- in the order of the view `corpora` and by (shard, row).
 --
 -- corpora        position, corpus, title
@@ -8,7 +8,7 @@
 -- scores         corpus, shard, row, raw, co, random_co; of one model
 -- samples        corpus, shard, row, key, caption
 -- $tokenization  words or plain: which columns of `matches` count
--- $limit         images that are listed
+-- $limit         images listed
 with parroting as (
     select corpus, shard, row,
     from matches
@@ -37,7 +37,7 @@ listed as (
     limit $limit
 ),
 
--- words and captions are looked up for the listed images alone
+-- words and captions are looked up only for the listed images
 matched as (
     select
         listed.*,
@@ -52,8 +52,8 @@ matched as (
             and listed.row = matches.row
 ),
 
--- The caption's words in their order, to put the co-embedded ones into it: nearly those of
--- clipaudit.parrot.tokens, for SQL has no casefolding. A word that is not found comes last.
+-- The caption's words, to sort the co-embedded ones by. They may differ from those of
+-- clipaudit.parrot.tokens, since SQL has no casefolding. A word that is not found comes last.
 described as (
     select
         matched.*,
@@ -100,7 +100,7 @@ select
             )
         ).list_transform(lambda placed: placed.word),
         ' '
-    ) as co_words, -- as the caption has them, each once
+    ) as co_words, -- in the order of the caption, each once
     described.rate, -- co-embedded words / caption words
     described.raw as score,
     described.rsc, -- score minus that without co-embedded text; null: nothing could be erased

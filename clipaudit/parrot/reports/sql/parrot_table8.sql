@@ -1,9 +1,9 @@
--- Models trained on the debiased subset beside others: Table 8 of the parrot-caption paper.
+-- Models trained on the debiased subset, compared with others: Table 8 of the parrot-caption paper.
 -- One row per model, in the order of the view `models`.
 --
--- models        position, title, encoder, manifest, published_row: manifest '' of models from
---               elsewhere; published_row is the paper's row, if it has one of that title
--- trained_on    manifest, corpus, pruning: a manifest is made of corpora, each pruned somehow
+-- models        position, title, encoder, manifest, published_row: manifest is '' for models
+--               from elsewhere; published_row is the title of its row in the paper
+-- trained_on    manifest, corpus, pruning: a manifest is made of corpora, each with a pruning
 -- trained_rows  corpus, pruning, kept
 -- task_results  encoder, position, track, value: one row per task
 -- probes        encoder, gram, style, similarity, mismatched, right, choices: of the 1-grams of
@@ -40,7 +40,7 @@ probed as (
 ),
 
 -- A word's difference includes how similar its text is to images of any word, so intervals over
--- words are rather too wide.
+-- words tend to be too wide.
 words as (
     select
         encoder,
@@ -106,7 +106,7 @@ select
     probed.sync_mean, -- mean cosine of 1-grams and their images, over grams and styles
     probed.sync_std, -- sample standard deviation of the same
     probed.mismatched, -- mean cosine of an image and each other 1-gram
-    readings.reading, -- own minus other words, the mean over words; null: there is one word
+    readings.reading, -- own minus other words, mean over words; null: only one word
     readings.bounds.low as reading_low, -- 95 %, over words
     readings.bounds.high as reading_high,
     readings.right_word, -- share of images whose own word is the most similar one
@@ -116,7 +116,7 @@ select
     tracks.imagenet, -- of the test set that stands for ImageNet, or the mean with the suite's
     tracks.shifts, -- mean over ImageNet's distribution shifts
     tracks.vtab,
-    tracks.retrieval, -- mean over retrieval sets of R@1, the mean of both directions
+    tracks.retrieval, -- mean over retrieval sets of R@1, averaged over both directions
     tracks.average, -- mean over all tasks
     tracks.tasks, -- number of tasks in the average
     papers.samples as published_samples,

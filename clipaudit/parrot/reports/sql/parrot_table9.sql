@@ -2,12 +2,12 @@
 -- the parrot-caption paper, for every profiled corpus and every inspected model.
 -- One row per (corpus, model, measure), in the order of the views `models` and `measures`.
 --
--- models     position, corpus, corpus_title, encoder, title: whose scores of which corpus
+-- models     position, corpus, corpus_title, encoder, title: which model's scores of which corpus
 -- measures   position, measure, title, unit (score, difference, share)
 -- scores     encoder, corpus, shard, row, raw, all, co, random_all, random_co: one row per image,
 --            null where nothing is erased
 -- published  row, testset, measure, value
--- $encoder   the model that the paper's numbers are shown beside: the audit's own
+-- $encoder   the model shown with the paper's numbers: the audit's own
 with pictures as (
     select
         encoder,
@@ -23,8 +23,8 @@ with pictures as (
     from scores
 ),
 
--- Decimals are summed exactly, so that no mean depends on how a corpus is cut into parts. Where
--- nothing is to be erased, an image keeps its score.
+-- Decimals are summed exactly, so that no mean depends on how a corpus is cut into parts. An image
+-- without text to erase keeps its score.
 summed as (
     select
         encoder,
@@ -98,7 +98,7 @@ select
     measures.measure,
     measures.title as measure_title,
     measures.unit, -- score and difference: of cosines; share: between 0 and 1
-    coalesce(measured.pictures, 0) as pictures, -- that the mean is over, or the share of
+    coalesce(measured.pictures, 0) as pictures, -- images that the mean or share is over
     measured.value, -- null: no image
     published.value as published_value, -- of the corpus of that title, by a CLIP ViT-B-32
 from models

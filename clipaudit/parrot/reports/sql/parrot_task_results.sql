@@ -1,8 +1,8 @@
--- What one model reaches on each zero-shot and retrieval task of the parrot audit, a number each.
+-- The result of one model on each zero-shot and retrieval task of the parrot audit.
 -- One row per task, in the order of the view `listed`.
 --
 -- listed      position, task, title, track, source (zero-shot, retrieval, suite): the tasks; a name
---             can be there once of each source
+--             can occur once per source
 -- tasks       encoder, testset, right_rank: one row per image of a test set
 -- pair_ranks  encoder, corpus, direction, rank: one row per image and one per caption
 -- suite       encoder, task, metric, value, main: DataComp's tasks

@@ -1,11 +1,10 @@
--- How well the spotter reads: what it found in images of a made world, where it is known what was
--- written into them.
+-- How well the spotter reads text, in images of a synthetic world, whose written words are known.
 -- One row per (corpus, height of the written word), in the order of the view `classes`. An image
--- with nothing written has no height and counts with all alone.
+-- without a written word has no height and counts only under all.
 --
 -- classes  position, corpus, title, height (small, large, all), height_title
 -- truths   corpus and the columns of clipaudit.parrot.spotted_truth's SPOTTED_TRUTH
--- $small   pixels: a lower word is small
+-- $small   height in pixels below which a word is small
 with classified as (
     select 'all' as height, *,
     from truths
@@ -44,20 +43,20 @@ select
     classes.height,
     classes.height_title,
     coalesce(counts.pictures, 0) as pictures,
-    coalesce(counts.words, 0) as words, -- images with text by the truth: one word each at most
-    coalesce(counts.found_words, 0) as found, -- of these, the word is among the spotted ones
+    coalesce(counts.words, 0) as words, -- images with a written word, at most one each
+    coalesce(counts.found_words, 0) as found, -- of these, images whose word was spotted
     counts.found_words / nullif(counts.words, 0) as recall,
     counts.found_interval.low as recall_low,
     counts.found_interval.high as recall_high,
-    coalesce(counts.spotted, 0) as spotted, -- distinct words of each image, summed
-    coalesce(counts.right, 0) as right_words, -- of these, written
+    coalesce(counts.spotted, 0) as spotted, -- distinct spotted words of each image, summed
+    coalesce(counts.right, 0) as right_words, -- of these, written words
     counts.right / nullif(counts.spotted, 0) as precision,
-    coalesce(counts.captions, 0) as captions, -- with words: those that rates are of
-    counts.truth_rate, -- mean CoTR of captions with what was written
-    counts.spotted_rate, -- mean CoTR of captions with what was spotted
-    counts.equal_rates / nullif(counts.captions, 0) as equal_rates, -- share of equal CoTR
-    coalesce(counts.with_spans, 0) as with_spans, -- images with text by the spotter
-    -- where nothing is written; null: something is, in all of this height
+    coalesce(counts.captions, 0) as captions, -- captions with words, which the rates are over
+    counts.truth_rate, -- mean CoTR with the written words
+    counts.spotted_rate, -- mean CoTR with the spotted words
+    counts.equal_rates / nullif(counts.captions, 0) as equal_rates, -- share of captions with both equal
+    coalesce(counts.with_spans, 0) as with_spans, -- images in which the spotter found text
+    -- in images without a written word; null: images of this height have one
     if(classes.height = 'all', coalesce(counts.false_pictures, 0), null) as false_pictures,
     if(classes.height = 'all', coalesce(counts.false_spans, 0), null) as false_spans,
 from classes

@@ -1,11 +1,11 @@
 -- How a model's accuracy on test images depends on their similarity to the nearest image of its
--- train set: Figures 3 (left), 6, 11 and 12 (right) of the similarity paper.
--- One row per (test set, bin that holds an image or a point of the paper's), in the order of the
+-- training set: Figures 3 (left), 6, 11 and 12 (right) of the similarity paper.
+-- One row per (test set, bin that holds an image or a point of the paper), in the order of the
 -- view `testsets`, bins ascending; a test set without either has one row, without a bin. Rank
 -- correlation and fit are over the single images of the test set, the same in all its rows.
 --
 -- testsets     position, testset, title
--- neighbors    testset, test_shard, test_row, rank, similarity: in the train set of the model
+-- neighbors    testset, test_shard, test_row, rank, similarity: in the model's training set
 -- predictions  testset, shard, row, right_rank: of one model
 -- published    row, testset, measure, value: row is the similarity at which the paper has an accuracy
 -- $bins        bins per unit of similarity, 100 or less: bin i is [i/bins, (i+1)/bins)
@@ -55,8 +55,8 @@ relations as (
     group by testset
 ),
 
--- The product is rounded once, the same on every machine: a similarity within 2^-52 of an edge may
--- fall on its other side. Equal vectors have similarity 1, and are binned with those just below it.
+-- The product is rounded once, identically on every machine. A similarity within 2^-52 of an edge
+-- may fall on its other side. Equal vectors have similarity 1 and fall into the last bin below it.
 binned as (
     select
         testset,

@@ -1,9 +1,9 @@
 -- How many samples of the large corpus deduplication keeps, by its threshold.
--- One row per threshold, rising. Samples that were not embedded are not counted.
+-- One row per threshold, ascending. Samples that were not embedded are not counted.
 --
 -- duplicates   similarity: one row per embedded sample; it is removed at every threshold below its
 --              similarity, and never if that is null
--- $thresholds  rising, each once
+-- $thresholds  ascending, each once
 -- $chosen      the threshold of the deduplicated set
 with reached as (
     select

@@ -13,8 +13,8 @@ select
     testsets.testset,
     testsets.title as testset_title,
     encoder_checks.samples, -- images drawn at random, each once
-    encoder_checks.repeated, -- images left out: the same image bytes as another one
-    encoder_checks.identical, -- images with the embedding of another one of different bytes
+    encoder_checks.repeated, -- images left out, since another one has the same bytes
+    encoder_checks.identical, -- images with the same embedding as one with different bytes
     encoder_checks.dimension, -- of the embeddings
     encoder_checks.random_mean, -- mean cosine of two different images
     encoder_checks.random_q50, -- half of the pairs are at least this similar

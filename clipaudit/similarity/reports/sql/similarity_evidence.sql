@@ -1,8 +1,8 @@
--- The cost of prunings over seeds: accuracies of the models of several arms, and differences of two
--- of them, seed by seed.
--- One row per (test set, measure), in the order of the views; values are means over the seeds and
--- bounds are 95 % intervals of these means, over seeds and images. The reference has no difference
--- beyond itself, and no interval.
+-- The cost of prunings over seeds: accuracies of the models of several arms, and differences between
+-- two arms, seed by seed.
+-- One row per (test set, measure), in the order of the views. Values are means over the seeds and
+-- bounds are 95 % intervals of these means, over seeds and images. On the reference test set, a
+-- difference beyond it is 0 and has no interval.
 --
 -- arms         recipe, manifest, arm: one of each for each recipe (seed)
 -- measures     position, measure, title, arm, less ("": none), is_beyond: the accuracy of an arm, or

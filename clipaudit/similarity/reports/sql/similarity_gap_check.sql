@@ -1,10 +1,10 @@
 -- Checks gap pruning: after it, no test image may have a kept training image nearer than its gap,
--- its similarity to the small corpus.
+-- which is its similarity to the small corpus.
 -- One row per (pruning, test set that it looks at), in the order of the views.
 --
 -- searches        position, search, testset: a pruning, and a test set whose gaps it prunes to
 -- testsets        position, testset, title
--- neighbors       testset, test_shard, test_row, rank, similarity; of the small corpus alone
+-- neighbors       testset, test_shard, test_row, rank, similarity; of the small corpus only
 -- kept_neighbors  search, testset, test_shard, test_row, rank, similarity; of the kept samples
 with gaps as (
     select

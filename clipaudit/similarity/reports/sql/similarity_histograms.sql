@@ -1,4 +1,4 @@
--- How similar test images are to their nearest image in each of two train sets, or in one train set
+-- How similar test images are to their nearest image in each of two training sets, or in one
 -- under two encoders: Figures 4, 6, 11, 12 and 13 of the similarity paper.
 -- One row per (test set, series, bin that holds an image), in the order of the views `testsets` and
 -- `series`, bins ascending; a series without images has one row, without a bin.
@@ -24,8 +24,8 @@ with nearest as (
     where rank = 0
 ),
 
--- The product is rounded once, the same on every machine: a similarity within 2^-52 of an edge may
--- fall on its other side. Equal vectors have similarity 1, and are binned with those just below it.
+-- The product is rounded once, identically on every machine. A similarity within 2^-52 of an edge
+-- may fall on its other side. Equal vectors have similarity 1 and fall into the last bin below it.
 binned as (
     select
         position,

@@ -1,7 +1,7 @@
 -- How near training samples are to the similarity gap: Figure 14 of the similarity paper.
--- One row per (test set, corpus, bin that holds a sample), in the order of the view `testsets`, the
--- large corpus, pruned to the test set's gap, before the small one, which is whole; bins ascending.
--- A corpus without samples has one row, without a bin.
+-- One row per (test set, corpus, bin that holds a sample), in the order of the view `testsets`; first
+-- the large corpus, pruned to the test set's gap, then the whole small one; bins ascending. A corpus
+-- without samples has one row, without a bin.
 --
 -- testsets       position, testset, title
 -- pruned         testset, manifest: the one pruned to this test set alone; a row per test set
@@ -29,8 +29,8 @@ gaps as (
 ),
 
 -- A sample's similarity to its most similar test image, relative to that image's gap. Without a
--- gap, or with one of 0 or less, it has no meaning: such samples have no bin, and are counted. A
--- sample on the gap, at 1, is in the last bin below 1; no sample of either corpus is beyond.
+-- positive gap it has no meaning: such samples have no bin, and are counted. A sample on the gap, at
+-- 1, is in the last bin below 1. No sample of either corpus is above 1.
 normalized as (
     select
         similarities.corpus = $large as is_large,

@@ -1,6 +1,6 @@
 -- Effective robustness (Taori et al., 2020; Fang et al., 2022): how much more accurate a model is
--- on a test set than models trained on the small corpus alone, were they as accurate as it is on
--- the reference test set. In the similarity paper's Discussion this is ImageNet's "effective
+-- on a test set than models trained only on the small corpus would be with the same accuracy on the
+-- reference test set. In the similarity paper's Discussion this is ImageNet's "effective
 -- robustness line".
 -- One row per (data set, test set), in the order of the views. The reference test set has no
 -- expected accuracy.
@@ -8,8 +8,8 @@
 -- rows         position, dataset, recipe, manifest: the models that are compared
 -- testsets     position, testset, title
 -- predictions  recipe, manifest, testset, right_rank
--- line_models  recipe, manifest: models of the small corpus, through which the line goes
--- line_points  model, testset, accuracy: further ones, from the settings
+-- line_models  recipe, manifest: models of the small corpus, to which the line is fitted
+-- line_points  model, testset, accuracy: further models, from the settings
 -- published    row, testset, measure, value
 -- $reference   the test set of the horizontal axis
 with accuracies as (

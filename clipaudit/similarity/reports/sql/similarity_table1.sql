@@ -9,7 +9,7 @@
 --                data set and (recipe, manifest). baseline is the manifest of the same recipe that
 --                relative changes refer to, or null; control that of a random set of equal size, or
 --                null; without in_grid there are no predictions
--- trainings      recipe, training: the recipe as predictions name it, under each seed
+-- trainings      recipe, training: its name in the predictions, one row per seed
 -- testsets       position, testset, title
 -- predictions    recipe, manifest, testset, shard, row, right_rank
 -- members        manifest, corpus, pruning: a manifest is made of corpora, each with a pruning

@@ -5,7 +5,7 @@
 -- testsets        position, testset, title
 -- neighbors       corpus, testset, test_shard, test_row, rank, similarity
 -- encoder_checks  corpus, random_q50, collapsed; of the encoder of `neighbors` on each test set
--- calibrated      threshold, chosen; empty where a distance is given
+-- calibrated      threshold, chosen; empty if a distance is given
 -- published       row, testset, measure, value
 -- $small, $large              corpora, as `neighbors` names them
 -- $small_title, $large_title  titles of the corpora, as in the paper; $small and its title may be
@@ -49,7 +49,7 @@ notes as (
 
 -- The distance is written as in the paper, 1 - similarity, which is exact for every similarity
 -- from 0.5 to 2. The mirrored form, similarity > 1 - $near_duplicate_distance, rounds the bound and
--- so decides some borderline cases the other way.
+-- so decides some borderline cases differently.
 nearest as (
     select
         corpus,

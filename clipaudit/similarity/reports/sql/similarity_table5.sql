@@ -1,12 +1,12 @@
 -- How far other encoders agree with the audit's own: Table 5 of the similarity paper, Spearman's
--- rank correlation of the similarities of test images to the small corpus, and beside it which
--- samples of the large corpus each encoder prunes to the gaps of a test set.
+-- rank correlation of the similarities of test images to the small corpus. Added here: which samples
+-- of the large corpus each encoder prunes to the gaps of a test set.
 -- One row per (test set, other encoder), in the order of the views `testsets` and `others`.
 --
 -- testsets       position, testset, title
--- others         position, encoder, title: of the audit's own encoder and this one
--- neighbors      encoder, testset, test_shard, test_row, rank, similarity; of the small corpus alone
--- similarities   encoder, testset, shard, row, gap_similarity, gap; of the large corpus alone
+-- others         position, encoder, title: names the audit's own encoder and this one
+-- neighbors      encoder, testset, test_shard, test_row, rank, similarity; of the small corpus only
+-- similarities   encoder, testset, shard, row, gap_similarity, gap; of the large corpus only
 -- drops          encoder, shard, row: samples of the large corpus that an encoder did not embed
 -- manifest_rows  shard, row, kept: the set that prunings of the large corpus start from
 -- published      row, testset, measure, value
@@ -42,8 +42,8 @@ correlations as (
     group by position, testset
 ),
 
--- Few samples cross a gap or were not embedded: they are held in memory, and the manifest streams
--- past them.
+-- Few samples cross a gap or were not embedded: they are held in memory while the manifest is
+-- streamed.
 crossed as materialized (
     select
         others.position,

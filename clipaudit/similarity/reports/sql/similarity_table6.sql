@@ -1,6 +1,6 @@
 -- How many training samples are just outside the similarity gap: Table 6 of the similarity paper.
--- One row per (test set, corpus), in the order of the view `testsets`, the large corpus first:
--- the large corpus pruned to the test set's gap, the small corpus whole.
+-- One row per (test set, corpus), in the order of the view `testsets`; first the large corpus,
+-- pruned to the test set's gap, then the whole small one.
 --
 -- testsets       position, testset, title
 -- pruned         testset, manifest: the one pruned to this test set alone; a row per test set
@@ -49,7 +49,7 @@ normalized as (
     where similarities.corpus in ($small, $large)
 ),
 
--- Few samples are near the gap: they are held in memory, and the manifests stream past them.
+-- Few samples are near the gap: they are held in memory while the manifests are streamed.
 candidates as materialized (
     select
         is_large,
