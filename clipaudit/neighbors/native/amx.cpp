@@ -1,4 +1,4 @@
-// Products by AMX: 16 x 16 results of 32 products each in 16 cycles. Needs AVX512-BF16 besides.
+// Products by AMX: 16 x 16 results of 32 products each in 16 cycles. Also needs AVX512-BF16.
 
 #include "lanes512.h"
 
@@ -37,8 +37,8 @@ struct Bfloat16Tiles : Bfloat16 {
     }
 };
 
-// All 8 tiles have 16 lines of 64 bytes. A constant: compilers may think that only the first bytes
-// are read, and leave out to write the rest.
+// All 8 tiles have 16 lines of 64 bytes. It is constant because compilers may assume that only the
+// first bytes are read, and not write the rest.
 alignas(64) const struct {
     uint8_t palette = 1, start = 0, reserved[14] = {};
     uint16_t bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
@@ -49,18 +49,18 @@ void begin() { _tile_loadconfig(&TILES); }
 
 void end() { _tile_release(); }
 
-// - The block's queries (40 KB at 640 dimensions) stay in the L1 cache, the rows stream by from L2.
-//   Loading them with the hint that they will not be needed soon keeps them from driving the
-//   queries out: 1.35 times the products a second.
-// - Both tiles of rows, which come from afar, are asked for first: 3 to 5 % more.
-// - The next block of queries is fetched to L2 meanwhile, two lines a step: 5 % less in all.
-// - The scores of a block are looked through while the next one is multiplied, a line or two a
-//   step: the tile unit works on. All are read before the next scores overwrite them.
+// - The block's queries (40 KB at 640 dimensions) stay in the L1 cache, the rows stream from L2.
+//   Rows are loaded with the hint that they will not be needed soon, so that they do not evict the
+//   queries: 1.35 times the products per second.
+// - Both tiles of rows, which come from L2, are loaded first: 3 to 5 % more products per second.
+// - The next block of queries is fetched to L2 meanwhile, two lines per step: 5 % less time in all.
+// - The scores of a block are screened while the next one is multiplied, a line or two per step, so
+//   the tile unit keeps working. All are read before the next scores overwrite them.
 template <class Number, bool GAPS>
 size_t sweep(const Rows &rows, const Queries &queries, Slack slack, int steps, Hit *hits) {
     alignas(64) float scores[BLOCK * BLOCK];
     Screen<Lanes, GAPS> screen(rows, queries, slack, hits);
-    const int lines = (BLOCK + steps - 1) / steps;  // to look through in each step
+    const int lines = (BLOCK + steps - 1) / steps;  // to screen in each step
     const uint8_t *row = rows.packed, *ahead = queries.next;
     for (int block = 0; block < rows.blocks; block++) {
         const uint8_t *query = queries.packed;

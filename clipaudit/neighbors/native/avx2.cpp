@@ -62,7 +62,7 @@ struct Float32 {
     static ALWAYS_INLINE __m256 lost(__m256) { return _mm256_setzero_ps(); }
 };
 
-// 4 rows x 16 queries: 8 sums are what 2 products a cycle with a latency of 4 need, 6 loads for 8.
+// 4 rows x 16 queries: 8 sums fill 2 products per cycle with a latency of 4, and 6 loads feed 8.
 constexpr int ROWS = 4;
 constexpr int CHUNK = 6;  // steps: 12 KB of rows and as much of queries, both in an L1 of 32 KB
 

@@ -1,6 +1,6 @@
 // Products in float32 by AVX-512, or in bfloat16 when compiled for AVX512-BF16.
 //
-// Compiled twice, so that the float32 kernel holds no instruction that its machines lack.
+// Compiled twice, so that the float32 kernel has no instruction that its machines lack.
 
 #include "lanes512.h"
 

@@ -1,4 +1,4 @@
-// The best query of every row of a panel, first by screened values, in the end by exact ones.
+// The best query of every row of a panel, first by screened values, finally by exact ones.
 
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace neighbors {
 
-// For each row the query with the highest value strictly above `start`, the lowest among equals.
+// For each row the query with the highest value strictly above `start`; the lowest of equals.
 class BestQueries {
 public:
     explicit BestQueries(double start)
@@ -27,7 +27,7 @@ public:
         std::fill(query_.begin(), query_.end(), -1);
     }
 
-    // Below these screened values no offer can win.
+    // No offer below these screened values can win.
     const float *least() const { return least_.data(); }
 
     void offer(int row, int32_t query, float score, float value) {

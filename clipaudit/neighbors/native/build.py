@@ -37,7 +37,7 @@ _AVX2 = ("-mavx2", "-mfma", "-mf16c")
 _AVX512 = (*_AVX2, "-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl")
 _AVX512_BF16 = (*_AVX512, "-mavx512bf16")
 _AMX = (*_AVX512_BF16, "-mamx-tile", "-mamx-bf16")
-# Each file with its instructions: one library runs on all x86, and picks a kernel when it is asked.
+# Each file with its instructions: one library runs on all x86, and picks a kernel when it runs.
 _UNITS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("library.cpp", ()),
     ("search.cpp", ()),

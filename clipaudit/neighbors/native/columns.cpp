@@ -9,7 +9,7 @@ namespace {
 
 constexpr float NOTHING = -std::numeric_limits<float>::infinity();
 
-constexpr int64_t AHEAD = 4;  // rows asked for before they are scored: they lie far from each other
+constexpr int64_t AHEAD = 4;  // rows fetched before they are scored, since they are far apart
 
 struct Neighbor {
     double similarity;
@@ -21,10 +21,10 @@ struct Neighbor {
     }
 };
 
-// Returns a number that k of the values reach and few others do.
+// Returns a number that k of the values reach, and few others.
 //
-// Counting is a few additions a register, so that halving the range a dozen times costs a tenth of
-// what std::nth_element does; where it stops short of the k-th best, some more candidates stay.
+// Counting takes a few additions per register, so halving the range a dozen times costs a tenth of
+// std::nth_element. If it stops short of the k-th best, a few more candidates stay.
 float reached(const std::vector<float> &values, int64_t k) {
     auto count = [&](float limit) {
         int32_t reaching = 0;
@@ -78,12 +78,12 @@ void Columns::offer(int64_t query, int32_t row, float score, const Scorer &score
     fresh_[query]++;
 }
 
-// The floor rises by less the older it is, and finding it costs some k comparisons: k new
-// candidates are worth it, and the few more that come in meanwhile are cheap.
+// The older a floor is, the less it rises, and finding it costs about k comparisons. It is worth
+// that after k new candidates; the few more that come in meanwhile are cheap.
 //
-// Of the k nearest of all rows, k times the share are expected among those swept, give or take
-// the square root. Two nearest more than four times that and 8 are as good as never among them: so
-// a floor at this rank, three times fewer candidates for k = 100, is hardly ever too high.
+// The swept rows are expected to have k times the share of the k nearest of all rows, give or take
+// the square root. They practically never have four times that root and 8 more, so a floor at this
+// rank is hardly ever too high. With k = 100 it leaves a third of the candidates.
 void Columns::raise(int64_t first, int64_t count, double share) {
     if (k_ == 0) return;
     const double expected = double(k_) * share;
@@ -108,7 +108,7 @@ void Columns::compact(int64_t query, int64_t rank) {
     floor_[query].store(least, std::memory_order_relaxed);
     if (rank < k_) guessed_[query] = least;
     int64_t kept = 0;
-    for (int64_t i = 0; i < count; i++) {  // no branch: which ones are kept cannot be foreseen
+    for (int64_t i = 0; i < count; i++) {  // no branch: it could not be predicted
         waiting[kept] = waiting[i];
         kept += waiting[i].score >= least;
     }
@@ -146,7 +146,7 @@ void Columns::settle(int64_t query, const Scorer &scorer) {
     }
 }
 
-// A row below a floor has an exact similarity below that and the bound.
+// A row below a floor has an exact similarity below the floor plus the bound.
 bool Columns::sound(int64_t first, int64_t count) const {
     for (int64_t query = first; query < first + count; query++)
         if (guessed_[query] > NOTHING &&

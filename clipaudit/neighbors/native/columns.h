@@ -1,7 +1,7 @@
 // The k nearest rows of every query, while candidates stream in from all threads.
 //
-// A candidate waits with its screened score until its call ends: most are outdone by then, and only
-// the others are scored exactly. What waits is bounded: a query with too many is settled at once.
+// A candidate waits with its screened score until its call ends. By then most are outdone, and only
+// the others are scored exactly. A query with too many waiting candidates is settled immediately.
 
 #pragma once
 
@@ -25,33 +25,33 @@ protected:
 
 class Columns {
 public:
-    Columns(int64_t queries, int64_t k);  // with k = 0 nothing is asked, and no row kept
+    Columns(int64_t queries, int64_t k);  // with k = 0 no row is kept
 
     // Starts a call, in which screened scores are off by at most `bound`.
     void begin(float bound, const int64_t *addresses);
 
-    // Below this score no row can be among the query's k nearest; it rises at any time.
+    // No row below this score can be among the query's k nearest; it may rise at any time.
     float floor(int64_t query) const { return floor_[query].load(std::memory_order_relaxed); }
 
     // Offers a row; the caller holds the query's lock.
     void offer(int64_t query, int32_t row, float score, const Scorer &scorer);
 
     // Raises the floors of queries with new candidates; the caller holds their lock. `share` of the
-    // call's rows, like all of them, were swept: below 1, where nothing is known of earlier calls,
-    // floors are a guess, and may be too high.
+    // call's rows were swept, and represent all of them. If it is below 1, the floors of queries
+    // without results of earlier calls are guesses, and may be too high.
     void raise(int64_t first, int64_t count, double share);
 
-    // Scores what waits at one query and can still be among its k nearest.
+    // Scores the waiting candidates that can still be among the query's k nearest.
     void settle(int64_t query, const Scorer &scorer);
 
-    // Whether no floor was guessed too high, so far as these queries' nearest rows are settled.
+    // Returns whether no floor was guessed too high, judging by these queries' settled rows.
     bool sound(int64_t first, int64_t count) const;
-    // Forgets all about these queries; floors are guessed in a first call only.
+    // Forgets everything about these queries; only a first call guesses floors.
     void forget(int64_t first, int64_t count);
 
     int64_t k() const { return k_; }
     bool full(int64_t query) const { return filled_[query] == k_; }
-    // Writes what is known of the query's k nearest, and leaves the rest as it is.
+    // Writes the known ones of the query's k nearest rows, and leaves the rest unchanged.
     void write(int64_t query, double *similarity, int64_t *address) const;
 
 private:
@@ -62,7 +62,7 @@ private:
 
     void compact(int64_t query, int64_t rank);
 
-    int64_t k_, room_;  // `room_`: candidates that may wait at a query
+    int64_t k_, room_;  // `room_`: candidates that may wait per query
     float bound_ = 0;
     const int64_t *addresses_ = nullptr;
     std::vector<double> similarity_;  // exact, the best first

@@ -35,7 +35,7 @@ class Handle:
             raise ConfigError("the native search was not compiled here; use the torch backend")
         self.library = library
         self._threads = threads or len(os.sched_getaffinity(0))
-        self._vectors = padded(vectors)  # it and what follows must outlive the handle
+        self._vectors = padded(vectors)  # these arrays must outlive the search
         self._starts = np.array(starts, dtype=np.int64)
         self._gaps = None if gaps is None else np.ascontiguousarray(gaps)
         name = kernel.encode() if kernel else library.neighbors_kernels().split()[0]

@@ -1,8 +1,8 @@
-// What all instruction sets do alike, over registers of any width.
+// Code for all instruction sets, over registers of any width.
 //
-// Each .cpp that includes this is compiled for other instructions, and gives its own type Lanes of
-// an unnamed namespace: so no function made here is shared with a file for other machines. For the
-// same reason nothing of the standard library is called.
+// Each .cpp that includes this is compiled for other instructions, and has its own type Lanes in an
+// unnamed namespace. So no function made here is shared with a file for other machines. For the
+// same reason nothing here calls the standard library.
 
 #pragma once
 
@@ -17,11 +17,11 @@ ALWAYS_INLINE typename Lanes::Register scaled(const half *x, float scale) {
     return Lanes::multiply(Lanes::widen(x), Lanes::all(scale));
 }
 
-// Looks for pairs that matter, one line of 32 scores at a time.
+// Finds pairs that matter, one line of 32 scores at a time.
 //
-// Nearly no line has any, so the usual path is one minimum and one comparison a register for both
-// directions together; a second pass over the scores for the other direction would cost as much as
-// the products do.
+// Nearly no line has any, so the usual path is one minimum and one comparison per register for both
+// directions together. A second pass over the scores for the other direction would cost as much as
+// the products.
 template <class Lanes, bool GAPS>
 class Screen {
     static constexpr int REGISTERS = BLOCK / Lanes::WIDTH;
@@ -58,7 +58,7 @@ public:
     Hit *end() const { return next_; }
 
 private:
-    // A row's best score so far rises with this line, which leaves out most of what reached it.
+    // The line raises the row's best score so far, which rules out most of its hits.
     __attribute__((noinline)) void keep(const float *scores, int row, uint32_t hit) {
         float floors[BLOCK], gaps[BLOCK];
         for (int i = 0; i < REGISTERS; i++) {
@@ -76,7 +76,7 @@ private:
             bool kept = scores[i] >= nearest || scores[i] >= floors[i] ||
                         (GAPS && scores[i] - gaps[i] >= excess);
             *next_ = {scores[i], row * BLOCK + i};
-            next_ += kept;  // no branch: which ones are kept cannot be foreseen
+            next_ += kept;  // no branch: it could not be predicted
         }
     }
 
@@ -97,7 +97,7 @@ private:
 
 using Multiply = void(const uint8_t *rows, const uint8_t *queries, int steps, float *scores);
 
-// Sweeps block by block: `multiply` writes a block of scores, then they are looked through.
+// Sweeps block by block: `multiply` writes a block of scores, which are then screened.
 template <class Lanes, bool GAPS, Multiply multiply>
 size_t sweep_blocks(const Rows &rows, const Queries &queries, Slack slack, int steps, Hit *hits) {
     alignas(64) float scores[BLOCK * BLOCK];
@@ -116,7 +116,7 @@ size_t sweep_blocks(const Rows &rows, const Queries &queries, Slack slack, int s
                         : sweep_blocks<Lanes, false, multiply>(rows, queries, slack, steps, hits);
 }
 
-// The square is exact enough in float32: the bound made of it is widened.
+// float32 is exact enough for the square: the bound computed from it is widened.
 template <class Lanes, class Number>
 float lost(const half *vector, int d, float scale) {
     auto sum = Lanes::all(0);
@@ -133,7 +133,7 @@ void pack(const half *vector, int d, float scale, uint8_t *line) {
         Number::convert(vector + i, scale, line);
 }
 
-// A product of two float16 numbers fits float32, and their sum float64 (see interface.py).
+// A product of two float16 numbers fits into float32, and their sum into float64 (interface.py).
 template <class Lanes>
 double dot(const half *row, const half *query, int d) {
     auto low = Lanes::zeros(), high = low;

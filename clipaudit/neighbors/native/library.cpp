@@ -22,7 +22,7 @@ struct Processor {
 
 bool has(unsigned bits, int bit) { return bits >> bit & 1; }
 
-// Which registers the system saves when it changes threads: without that they cannot be used.
+// Returns whether the system saves these registers when it switches threads, as their use requires.
 bool saves(unsigned first, unsigned last) {
     unsigned low, high;
     __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
@@ -33,7 +33,7 @@ bool saves(unsigned first, unsigned last) {
 
 enum Level { NONE, AVX2, AVX512, BF16, AMX, AMX_FP16 };
 
-// The instructions that oneDNN's variable allows: one limit for all that a process computes.
+// The instructions that oneDNN's variable allows: one limit for everything a process computes.
 Level allowed() {
     static const std::pair<const char *, Level> LEVELS[] = {
         {"SSE41", NONE},
@@ -56,7 +56,7 @@ Level allowed() {
 }
 
 Processor inspect() {
-    constexpr long ask = 0x1023, tile_data = 18;  // ARCH_REQ_XCOMP_PERM: tiles are for who asks
+    constexpr long ask = 0x1023, tile_data = 18;  // ARCH_REQ_XCOMP_PERM: tiles need a request
     unsigned a, b, c, d, maker, bits1, bits7b, bits7d, bits71 = 0;
     if (!__get_cpuid(0, &a, &maker, &c, &d)) return {};
     if (!__get_cpuid(1, &a, &b, &bits1, &d) || !has(bits1, 27)) return {};
@@ -81,8 +81,8 @@ struct Choice {
     bool Processor::*needs;
 };
 
-// The quickest first. On Intel's processors AVX-512 multiplies bfloat16 at three quarters of the rate
-// of float32, on AMD's, by their manual, at twice that.
+// The fastest first. AVX-512 multiplies bfloat16 at three quarters of float32's rate on Intel's
+// processors, and at twice float32's rate on AMD's, by their manual.
 const Choice CHOICES[] = {
     {amx_fp16, &Processor::amx_fp16},
     {amx_bf16, &Processor::amx_bf16},
@@ -97,10 +97,10 @@ const Choice CHOICES[] = {
 #pragma GCC visibility push(default)
 extern "C" {
 
-// The digest of the sources that this was made of; see build.py.
+// The digest of the sources that this was compiled from; see build.py.
 const char *neighbors_sources() { return SOURCES; }
 
-// The names of the kernels that this processor can run, the quickest first, with blanks between.
+// The names of the kernels that this processor can run, the fastest first, separated by blanks.
 const char *neighbors_kernels() {
     static const std::string names = [] {
         const Processor processor = inspect();
@@ -112,10 +112,10 @@ const char *neighbors_kernels() {
     return names.c_str();
 }
 
-// Returns null when memory is short or no kernel has the name.
+// Returns null if memory is short or no kernel has the name.
 void *neighbors_open(const char *name, const half *vectors, int64_t count, int dimension,
                      const int64_t *starts, int64_t sets, const double *gaps, int64_t k) {
-    neighbors_kernels();  // asks for the tiles
+    neighbors_kernels();  // requests the tiles
     try {
         for (auto &choice : CHOICES)
             if (strcmp(choice.kernel.name, name) == 0)
@@ -126,7 +126,7 @@ void *neighbors_open(const char *name, const half *vectors, int64_t count, int d
     return nullptr;
 }
 
-// Returns an Outcome, or -1 when memory or threads are short.
+// Returns an Outcome, or -1 if memory or threads are short.
 int neighbors_rows(void *search, int threads, const int64_t *addresses, const half *rows, int64_t n,
                    float limit, double *similarity, int64_t *query, double *beyond,
                    int64_t *crossed) {

@@ -9,7 +9,7 @@ from clipaudit.neighbors.native.build import LIBRARY, sources_digest
 
 _log = logging.getLogger(__name__)
 _POINTER, _INT64 = ctypes.c_void_p, ctypes.c_int64
-_SIGNATURES = {  # of library.cpp: what a function takes and returns
+_SIGNATURES = {  # of library.cpp: arguments and result of a function
     "neighbors_kernels": ([], ctypes.c_char_p),
     "neighbors_sources": ([], ctypes.c_char_p),
     "neighbors_open": (

@@ -1,4 +1,4 @@
-// Memory for packed operands: whole cache lines, in pages of 2 MB where the system has them.
+// Memory for packed operands: whole cache lines, in pages of 2 MB if the system has them.
 
 #pragma once
 

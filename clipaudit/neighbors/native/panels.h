@@ -1,8 +1,8 @@
-// How the rows of a block are shared out in panels, with a sample or without.
+// How the rows of a block are divided into panels, with a sample or without.
 //
-// Every so many rows one is of the sample, whose panels are swept first: each of them is like the
-// whole block, however its rows are sorted, so they raise the floors for all others. These are runs
-// of neighbouring rows, which memory gives quicker than scattered ones.
+// The sample has rows at equal distances, so each of its panels represents the whole block, however
+// its rows are sorted. These panels are swept first, and raise the floors for all others. Other
+// panels are runs of neighbouring rows, which load faster than scattered ones.
 
 #pragma once
 
@@ -38,7 +38,7 @@ public:
     }
 
 private:
-    // As many panels as keep all threads busy to the end, unless they became too small.
+    // As many panels as keep all threads busy to the end, unless they would be too small.
     static int64_t cut(int64_t rows, int threads) {
         const int64_t panels = (rows + PANEL - 1) / PANEL;
         return rows / 128 >= threads ? (panels + threads - 1) / threads * threads : panels;

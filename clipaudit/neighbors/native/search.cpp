@@ -15,17 +15,17 @@ constexpr float INFINITE = std::numeric_limits<float>::infinity();
 constexpr float EXCESS_ROUNDING = 0x1p-17f;  // three roundings to float32 of numbers up to 32
 constexpr int TILE = LANE * LANE;            // units
 constexpr int64_t STRIP = 1024;              // rows measured at once
-constexpr double LEAST = 0x1p-60;            // below the length of every vector but that of zeros
+constexpr double LEAST = 0x1p-60;            // below the length of every vector except zeros
 
-// Says how far a screened value can be from the exact one, where low precision loses at most so
+// Returns how far a screened value can be from the exact one, if low precision loses at most this
 // much, as squares, of vectors of length 1.
 float error_bound(float lost_of_rows, float lost_of_queries, int dimension) {
     // Scaling to length 1 rounds twice, by 2^-24 each time.
     auto norm = [](float square) { return std::sqrt(double(square)) * 1.001 + 0x1p-22; };
     const double lost = norm(lost_of_rows), lost_query = norm(lost_of_queries);
     const double length = 1 + lost, query = 1 + lost_query;
-    // Sums of float32 may be truncated where this counts rounding: twice. The 16 are for
-    // thresholds, which are sums and differences of floats themselves.
+    // Sums of float32 may be truncated instead of rounded: twice the error. The 16 are for
+    // thresholds, which are sums and differences of floats too.
     const double rounding = (2.0 * dimension + 16) * 0x1p-24 * length * query;
     return float((lost * query + length * lost_query + rounding) * 1.01 + 0x1p-100);
 }
@@ -35,7 +35,7 @@ float scale(double square) { return square > 0 ? float(1 / std::sqrt(square)) : 
 
 }  // namespace
 
-// A block of rows and where its answers go.
+// A block of rows, and the arrays for its answers.
 class Search::Call : public Scorer {
 public:
     Call(Search &search, const half *rows, int64_t n, bool earlier, const Panels &panels,
@@ -67,13 +67,13 @@ private:
     const half *rows_;
 };
 
-// What a thread works with.
+// The state of a thread.
 struct Search::Worker {
     Worker(int thread, size_t bytes)
         : thread(thread), packed(bytes), hits(size_t(PANEL) * BLOCK + 1) {}
 
     const int thread;
-    bool sample = false;  // the rows are like all of the call
+    bool sample = false;  // whether the rows represent all of the call
     Memory packed;
     std::vector<Hit> hits;
     std::vector<int64_t> rows;  // of its panel
@@ -165,10 +165,10 @@ void Search::sweep_panels(int threads, Call &call, int64_t first, int64_t stop) 
         worker.sample = stop == call.panels.samples();
         bool cold = worker.sample && tests_.count && !columns_.full(0);
         for (int64_t piece; (piece = next()) >= 0;) {
-            // With earlier vectors alone the last panels are the largest: they come first.
+            // With earlier vectors only, the last panels have the most products: they come first.
             call.panels.rows(call.earlier ? stop - 1 - piece : first + piece, worker.rows);
             const int64_t all = worker.rows.size();
-            // From 32 rows on, floors and panels grow together: the first rows of a search are
+            // A search starts with 32 rows, and panels grow as floors rise: its first rows are
             // candidates of every query.
             for (int64_t start = 0, size = cold ? BLOCK : PANEL; start < all;) {
                 load(call, worker, start, int(std::min(size, all - start)));
@@ -182,7 +182,7 @@ void Search::sweep_panels(int threads, Call &call, int64_t first, int64_t stop) 
     });
 }
 
-// Sweeps blocks with a floor that was guessed too high once more, for their queries alone.
+// Repeats the sweep of blocks with a floor that was guessed too high, only for their queries.
 void Search::repeat_guesses(int threads, Call &call) {
     std::vector<int64_t> again;
     for (size_t block = 0; block < blocks_.size(); block++) {
@@ -195,7 +195,7 @@ void Search::repeat_guesses(int threads, Call &call) {
     share(threads, call.panels.count(), [&](int thread, auto next) {
         kernel_.begin();
         Worker worker(thread, panel_bytes());
-        worker.nearest.begin(0, bound_);  // the rows have their answers
+        worker.nearest.begin(0, bound_);  // the rows already have their answers
         worker.excess.begin(0, bound_);
         for (int64_t piece; (piece = next()) >= 0;) {
             call.panels.rows(piece, worker.rows);
@@ -250,7 +250,7 @@ void Search::load(Call &call, Worker &worker, int64_t first, int count) {
             scales[i] = scale(call.squares[worker.part[start + i]]);
         }
         for (int i = start + BLOCK; i < std::min(count, start + 2 * BLOCK); i++)
-            prefetch(call.row(worker.part[i]));  // those of the sample lie far from each other
+            prefetch(call.row(worker.part[i]));  // rows of the sample are far apart
         pack(vectors, scales, some, worker.packed.at(size_t(start / BLOCK) * steps_ * STEP));
     }
 }
@@ -261,7 +261,7 @@ void Search::panel(Call &call, Worker &worker) {
         worker.nearest.begin(worker.count, bound_);
         worker.excess.begin(worker.count, bound_ + EXCESS_ROUNDING);
         const int64_t some = call.earlier ? worker.part[worker.count - 1] / BLOCK + 1 : blocks;
-        for (int64_t i = worker.thread; i < some + worker.thread; i++)  // to meet no other thread
+        for (int64_t i = worker.thread; i < some + worker.thread; i++)  // threads start apart
             sweep(call, worker, first_block + i % some, first_block + (i + 1) % some, gaps);
         settle(call, worker);
         answer(call, worker, set);
@@ -275,7 +275,7 @@ void Search::sweep(Call &call, Worker &worker, int64_t block, int64_t next, bool
         floors[i] = i < count ? columns_.floor(first + i) : INFINITE;
         limits[i] = gaps && i < count ? float(tests_.gaps[first + i]) : INFINITE;
     }
-    // Where the block's first query is a row of the panel, all rows before it are left out.
+    // If the block's first query is a row of the panel, all rows before it are left out.
     const int ahead = call.earlier ? int(std::max<int64_t>(first - worker.part[0], NONE_AHEAD))
                                    : NONE_AHEAD;
     const int left_out = std::max(0, ahead) / BLOCK, start = left_out * BLOCK;
@@ -292,7 +292,7 @@ void Search::sweep(Call &call, Worker &worker, int64_t block, int64_t next, bool
     if (!found) return;
     for (const Hit *hit = worker.hits.data(), *end = hit + found; hit < end; hit++) {
         const int row = start + hit->place / BLOCK, column = hit->place % BLOCK;
-        if (row >= worker.count) break;  // rows rise, and what follows fills up the block
+        if (row >= worker.count) break;  // rows ascend, and the rest is padding
         const auto query = int32_t(first + column);
         worker.nearest.offer(row, query, hit->score, hit->score);
         if (gaps) worker.excess.offer(row, query, hit->score, hit->score - limits[column]);
@@ -331,11 +331,11 @@ void Search::answer(Call &call, Worker &worker, int64_t set) {
 }
 
 void Search::prefetch(const half *vector) const {
-    constexpr int line = 32;  // of a cache
+    constexpr int line = 32;  // numbers of a cache line
     for (int i = 0; i < tests_.dimension; i += line) __builtin_prefetch(vector + i);
 }
 
-// Multiplying, the root and dividing are rounded once each, as on every machine.
+// Multiplication, root and division round once each, identically on every machine.
 double Search::exact(const Call &call, int64_t row, int64_t query) const {
     const half *vector = tests_.vectors + query * tests_.dimension;
     const double dot = kernel_.dot(call.row(row), vector, tests_.dimension);

@@ -1,4 +1,4 @@
-// One pass over train rows; see ../interface.py for what it answers, ../screening.py for the bound.
+// One pass over training rows; see ../interface.py for its answers, ../screening.py for the bound.
 
 #pragma once
 
@@ -25,7 +25,7 @@ struct TestSets {
     const double *gaps;  // or null
 };
 
-// Where the answers for a block of n rows go: n x sets, row by row.
+// The arrays for the answers for a block of n rows: n x sets, row by row.
 struct Answers {
     double *similarity;
     int64_t *query;
@@ -33,7 +33,7 @@ struct Answers {
     int64_t *crossed;
 };
 
-// What `Search::rows` found; the worst screened value is told in any case.
+// How `Search::rows` ended; `worst` has the error that broke the bound.
 enum class Outcome { FINE = 0, TOO_LONG = 1, BOUND_BROKEN = 2 };
 
 class Search {
@@ -41,12 +41,12 @@ public:
     // Keeps the pointers to the queries and gaps, which must outlive it.
     Search(const Kernel &kernel, const TestSets &tests, int64_t k);
 
-    // Answers for n rows, or does nothing when one of them may be longer than `limit`.
+    // Answers for n rows, or does nothing if one of them may be longer than `limit`.
     Outcome rows(int threads, const int64_t *addresses, const half *rows, int64_t n, float limit,
                  const Answers &answers);
 
     // Answers for every query, as the row of its number, with the queries before it. For one set
-    // and k = 0; half of the products, since those of a block with later ones are left out.
+    // and k = 0. It computes half of the products, as blocks are not multiplied with later ones.
     Outcome earlier(int threads, float limit, const Answers &answers);
 
     void top(double *similarity, int64_t *address) const;
@@ -91,9 +91,9 @@ private:
     std::vector<Set> sets_;
     std::vector<Block> blocks_;
     std::unique_ptr<Memory> packed_;  // all blocks of queries
-    std::unique_ptr<Spin[]> locks_;   // one a block
+    std::unique_ptr<Spin[]> locks_;   // one per block
     std::vector<double> squares_;  // of the queries' lengths, exact
-    float lost_of_queries_ = 0, lost_of_rows_ = 0;  // the most, as squares
+    float lost_of_queries_ = 0, lost_of_rows_ = 0;  // the maximum, as squares
     Columns columns_;
     std::vector<int64_t> sampled_;  // rows of the call's sample that each block has met
     float bound_ = 0;

@@ -1,4 +1,4 @@
-// Threads that share out numbered pieces of work.
+// Threads that share numbered pieces of work.
 
 #pragma once
 
@@ -24,11 +24,11 @@ inline std::vector<int> granted() {
     return found;
 }
 
-// Calls work(thread, next) in so many threads; next() gives each piece's number once, then -1.
+// Calls work(thread, next) in each thread; next() returns each piece's number once, then -1.
 //
-// Threads of our own even for one: AMX registers are a thread's, and torch in the caller's thread
-// expects to find them as it left them. Each is pinned where the grant is as large as the team;
-// in a larger one, which other jobs may share, the system knows better where there is room.
+// Even a single thread is a new one: AMX registers belong to a thread, and torch expects those of
+// the caller's thread unchanged. Threads are pinned if as many processors are granted. If more are,
+// which other jobs may share, the system places the threads better.
 // An exception of a thread is thrown here, when all have ended.
 template <class Work>
 void share(int threads, int64_t pieces, Work work) {
@@ -58,13 +58,13 @@ void share(int threads, int64_t pieces, Work work) {
     try {
         for (int thread = 0; thread < threads; thread++) team.emplace_back(run, thread);
     } catch (...) {
-        if (team.empty()) throw;  // else those that could be started do the work
+        if (team.empty()) throw;  // else the started ones do the work
     }
     for (auto &thread : team) thread.join();
     if (failure) std::rethrow_exception(failure);
 }
 
-// A lock that is hardly ever asked for by two at a time.
+// A lock that two threads hardly ever request at the same time.
 class Spin {
 public:
     void lock() {
