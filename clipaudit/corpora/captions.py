@@ -119,7 +119,7 @@ def json_object(members: Mapping[str, bytes]) -> dict[str, Any]:
 
     >>> json_object({"json": b"[1]"})
     Traceback (most recent call last):
-    clipaudit.corpora.reasons.Unusable: bad json: a list where an object should be
+    clipaudit.corpora.reasons.Unusable: bad json: expected an object, found list
     """
     if "json" not in members:
         return {}
@@ -131,7 +131,7 @@ def json_object(members: Mapping[str, bytes]) -> dict[str, Any]:
         place = f" at character {error.pos}" if isinstance(error, json.JSONDecodeError) else ""
         raise Unusable(BAD_JSON, f"not JSON{place}") from None
     if not isinstance(fields, dict):
-        raise Unusable(BAD_JSON, f"a {type(fields).__name__} where an object should be")
+        raise Unusable(BAD_JSON, f"expected an object, found {type(fields).__name__}")
     return fields
 
 
@@ -150,20 +150,20 @@ def _texts(members: Mapping[str, bytes]) -> tuple[str, ...]:
     elif isinstance(listed, list):
         texts = [text for text in map(_checked, listed) if text is not None]
     else:
-        raise Unusable(BAD_CAPTION, f"a {type(listed).__name__} where a list should be")
+        raise Unusable(BAD_CAPTION, f"expected a list, found {type(listed).__name__}")
     return tuple(text for text in texts if text.strip())
 
 
 def _checked(caption: object) -> str | None:
-    """Raise Unusable unless this is a text that UTF-8 can hold (no half of a surrogate pair)."""
+    """Raise Unusable unless this is a text that UTF-8 can encode (no unpaired surrogate)."""
     if caption is None:
         return None
     if not isinstance(caption, str):
-        raise Unusable(BAD_CAPTION, f"a {type(caption).__name__} where a text should be")
+        raise Unusable(BAD_CAPTION, f"expected a text, found {type(caption).__name__}")
     try:
         caption.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise Unusable(BAD_CAPTION, f"half a surrogate at character {error.start}") from None
+        raise Unusable(BAD_CAPTION, f"unpaired surrogate at character {error.start}") from None
     return caption
 
 

@@ -61,7 +61,7 @@ def open_picture(data: bytes) -> Picture:
                 name = image.format or ""
                 rgb = image.convert("RGB")
         except UnidentifiedImageError:
-            raise Unusable(CORRUPT_IMAGE, f"{len(data)} bytes of no known format") from None
+            raise Unusable(CORRUPT_IMAGE, f"{len(data)} bytes in no known format") from None
         except Image.DecompressionBombError:
             raise Unusable(ABSURD_SIZE, f"more than {2 * MAX_PIXELS} pixels") from None
         except (OSError, SyntaxError) as error:  # with Pillow's own texts
@@ -78,7 +78,7 @@ def _refuse_absurd(width: int, height: int) -> None:
     elif min(width, height) < MIN_SIDE:
         problem = f"a side below {MIN_SIDE} pixels"
     elif max(width, height) > MAX_ASPECT * min(width, height):
-        problem = f"sides beyond 1 to {MAX_ASPECT}"
+        problem = f"an aspect ratio above {MAX_ASPECT}"
     else:
         return
     raise Unusable(ABSURD_SIZE, f"{width} x {height}: {problem}")

@@ -128,7 +128,7 @@ def _columns(
     image = first_image(members)
     if image is None:
         held = ", ".join(sorted(members)) or "nothing"
-        raise Unusable(NO_IMAGE, f"none of {', '.join(IMAGE_EXTENSIONS)}; it holds {held}")
+        raise Unusable(NO_IMAGE, f"expected one of {', '.join(IMAGE_EXTENSIONS)}, found {held}")
     refuse_long_texts(members)
     fields = json_object(members)
     caption, label = caption_and_label(members, captioning, needs_caption, needs_label)

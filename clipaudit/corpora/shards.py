@@ -91,7 +91,7 @@ class Group:
         """Add a member, reading its data unless the sample has a fault."""
         self.size += head.size
         if any(member.extension == extension for member in self.members):
-            self.fail(DUPLICATE_MEMBER, f"two members .{extension}")
+            self.fail(DUPLICATE_MEMBER, f"two .{extension} members")
         elif self.size > MAX_SAMPLE_BYTES:
             self.fail(TOO_LARGE, f"{self.size} bytes or more, the limit is {MAX_SAMPLE_BYTES}")
         if self.fault is None:

@@ -194,7 +194,7 @@ def _check_sum(block: bytes, start: int) -> None:
         return
     signed = sum(struct.unpack("148b8x356b", block)) + 8 * 32  # as some historic tars do
     if signed != stated:
-        raise BrokenTar(DAMAGED, f"the header at byte {start} is no tar header")
+        raise BrokenTar(DAMAGED, f"the header at byte {start} is not a tar header")
 
 
 def _number(field: bytes, start: int) -> int:
@@ -207,12 +207,12 @@ def _number(field: bytes, start: int) -> int:
             return int(digits, 8)
     except ValueError:
         pass  # an 8 or a 9 is as wrong as a letter
-    raise BrokenTar(DAMAGED, f"the header at byte {start} is no tar header")
+    raise BrokenTar(DAMAGED, f"the header at byte {start} is not a tar header")
 
 
 def _decimal(digits: bytes, start: int) -> int:
     if not digits.isdigit() or len(digits) > 18:
-        raise BrokenTar(DAMAGED, f"a PAX header at byte {start} holds no number: {digits[:30]!r}")
+        raise BrokenTar(DAMAGED, f"a PAX header at byte {start} has no number: {digits[:30]!r}")
     return int(digits)
 
 

@@ -75,7 +75,7 @@ def test_data_that_is_not_an_image_is_corrupt(data):
     ("size", "detail"),
     [
         ((1, 100), "1 x 100: a side below 2"),
-        ((1000, 2), "1000 x 2: sides beyond 1 to 400"),
+        ((1000, 2), "1000 x 2: an aspect ratio above 400"),
         ((101, 100), "101 x 100: more than 10000 pixels"),
     ],
 )

@@ -57,7 +57,7 @@ def test_a_row_without_a_usable_image_is_named(shard):
 
     with pytest.raises(InputError, match=r"00000\.tar: row 1 cannot be shown: no image"):
         read_pictures({0: text}, [address(0, 1)])
-    with pytest.raises(InputError, match=r"twice\.tar: row 0 cannot be shown: two members"):
+    with pytest.raises(InputError, match=r"twice\.tar: row 0 cannot be shown: two \.jpg"):
         read_pictures({0: twice}, [address(0, 0)])
 
 

@@ -192,7 +192,7 @@ def test_a_damaged_header_ends_the_tar_with_a_faulty_row(shard):
     found = list(raw_samples(path))
 
     assert [(f.key, f.fault) for f in found] == [("a", None), ("b", "damaged tar")]
-    assert "no tar header" in found[1].detail
+    assert "not a tar header" in found[1].detail
 
 
 @pytest.mark.parametrize("content", [b"", b"x" * 100, b"\xff\xd8\xff" + b"x" * 5000])

@@ -123,7 +123,7 @@ def test_rows_are_embedded_or_dropped(shards, clip):
             "key": "00000",
             "stage": "embed",
             "reason": "corrupt image",
-            "detail": "6 bytes of no known format",
+            "detail": "6 bytes in no known format",
         }
     ]
 

@@ -192,7 +192,7 @@ def test_an_invalid_list_of_captions_is_refused(clip, tmp_path):
     samples = indexed(shards)
     several_shard(tmp_path, [*CAPTIONS[:3], [3]], form="json")
 
-    with pytest.raises(InputError, match=r"shard 0, row 3: bad caption: a int .*Index the set"):
+    with pytest.raises(InputError, match=r"row 3: bad caption: .*found int.*Index the set"):
         retrieved(clip, shards, samples, several=True)
 
 

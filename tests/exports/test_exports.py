@@ -159,7 +159,7 @@ def test_all_rows_include_the_reasons_of_removed_samples(run):
     assert table["kept"].to_pylist() == [True, False, True, False, False, True]
     reasons = table["reason"].to_pylist()
     assert reasons[:3] == [None, "too near", None]
-    assert reasons[3].startswith("index: no image: none of jpg")
+    assert reasons[3].startswith("index: no image: expected one of jpg")
     assert table["uid"].to_pylist()[3] is None
     assert table["key"].to_pylist()[3] == "0001"
 
