@@ -34,7 +34,7 @@ from PIL import Image
 from plantedcopies import PLANTED, background, drawings, plant, same_drawings
 from scale import write_between_marks
 
-from clipaudit.copies.calibrating import Original, calibrate_hashes
+from clipaudit.copies.calibrating import calibrate_hashes
 from clipaudit.copies.candidates import Described, find_candidates
 from clipaudit.copies.hashing import OpenedImage, hash_opened
 from clipaudit.copies.kinds import LOOKALIKE
@@ -126,9 +126,8 @@ def by_clipaudit(planted: Path, asked: argparse.Namespace) -> Found:
 def calibrated_distance(asked: argparse.Namespace) -> int | None:
     """Return the largest distance that the calibration on other drawings chooses."""
     others = drawings(asked.pictures, Calibration().images, asked.originals)
-    originals = [Original("other", number, rgb) for number, rgb in enumerate(others)]
     rate = asked.false_positives or default_rate(asked.originals)
-    found = calibrate_hashes(originals, per_million=rate, distance=None).thresholds
+    found = calibrate_hashes(others, per_million=rate, distance=None).thresholds
     chosen = found.filter(found["chosen"])["threshold"].to_pylist()
     print(f"Distance calibrated for {rate:g} false positives per million pairs: {chosen}")
     return int(chosen[0]) if chosen else None
