@@ -14,9 +14,13 @@ from clipaudit.copies.transformations import WAYS
 
 
 def shares(calibrated, column):
-    """The share of copies that are found or verified, by transformation."""
+    """The share of copies that are found or verified, by transformation: its last strength."""
     rows = calibrated.calibration.to_pylist()
-    return {row["transformation"]: row[column] / row["copies"] for row in rows}
+    last = {row["transformation"]: row["position"] for row in rows}
+    return {
+        name: np.mean([row[column] for row in rows if row["position"] == at])
+        for name, at in last.items()
+    }
 
 
 @pytest.fixture(scope="module")
