@@ -28,7 +28,7 @@ def blocks_of(values, rows):
 
 
 def plain_pairs(copies, repeats, originals):
-    """The own and the negative pairs, by the words of the module."""
+    """The own and the negative pairs, as the module defines them."""
     same = {(i, i) for i in range(originals)}
     same |= {pair for a, b in repeats.tolist() for pair in ((a, b), (b, a))}
     made_of = list(zip(copies.original.tolist(), copies.background.tolist(), strict=True))
