@@ -18,7 +18,7 @@ from clipaudit.errors import InputError
 from clipaudit.store.outputs import whole_output
 
 SIDE, PER_TAR = 256, 10_000  # pixels of an image; images of a tar
-GLYPH_DRAWINGS = 2_000  # of the glyph world: 20 seconds
+GLYPH_DRAWINGS = 2_000  # drawn from the glyph world in 20 seconds
 FEW = 200  # images for the large model
 MODELS = {  # layers, width and heads of the vision model
     "tiny": (1, 64, 1),
@@ -76,9 +76,9 @@ def drawn_glyphs() -> Iterator[Drawing]:
 
 
 def write_set(folder: Path, drawings: list[Drawing], size: int, *, seed: int) -> None:
-    """Write `size` images with captions into tars of PER_TAR: all drawings, again and again.
+    """Write `size` images with captions into tars of PER_TAR, using all drawings in turn.
 
-    Each time a drawing has another size, place and background.
+    Each use of a drawing has another size, place and background.
     """
     folder.mkdir(parents=True)
     dice = np.random.default_rng(seed)
@@ -95,7 +95,7 @@ def write_set(folder: Path, drawings: list[Drawing], size: int, *, seed: int) ->
 
 
 def placed(jpeg: bytes, dice: np.random.Generator) -> bytes:
-    """Return a JPEG of SIDE x SIDE pixels with a drawing on it, of at least half the side."""
+    """Return a JPEG of SIDE x SIDE pixels with a drawing of at least half the side."""
     drawing = cv2.imdecode(np.frombuffer(jpeg, np.uint8), cv2.IMREAD_COLOR_RGB)
     scale = SIDE * dice.uniform(0.5, 1) / max(drawing.shape[:2])
     height, width = (max(2, round(side * scale)) for side in drawing.shape[:2])

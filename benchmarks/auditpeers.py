@@ -88,7 +88,7 @@ def embed(folder: Path, name: str) -> Callable[[], int]:
 
 
 def loaded(model: Path) -> Callable[..., object]:
-    """Load a model as inference does, which then finds it loaded; return its image preparation."""
+    """Load a model into the cache that inference uses; return its image preparation."""
     from all_clip import load_clip
 
     name = f"hf_clip:{model}"

@@ -6,7 +6,7 @@ Writes JPEG images of 256 pixels into tars, made of the drawings of `make clipar
 --drawings, of the glyph world. Then measures each stage in a process of its own, on one thread:
 processor time and wall time, without imports and without loading models. The peers have
 environments of their own (`make audit-speed`) and get the same tars: img2dataset's Resizer, and
-clip-retrieval's inference, which embeds by the same random weights as ours. A stage whose peer is
+clip-retrieval's inference, which embeds with the same random weights as ours. A stage whose peer is
 not installed is measured alone.
 """
 
@@ -44,7 +44,7 @@ from clipaudit.errors import ClipauditError
 
 ROOT = Path(__file__).parents[1]
 PEERS = Path(__file__).with_name("auditpeers.py")
-DISTANCE = 31  # of two hashes: PDQ's own advice; `clipaudit audit` calibrates it
+DISTANCE = 31  # of two hashes, as PDQ's authors recommend; `clipaudit audit` calibrates it
 BATCH = 256  # images per forward pass, the default of both sides
 MARK = "stages"  # of the measured part of a page
 LIBRARIES = ("pillow", "opencv-python-headless", "torch", "transformers", "onnxruntime")
@@ -93,7 +93,7 @@ def size(text: str) -> int:
 
 
 class Clock:
-    """Seconds of this process, of its processors and on the wall, while `running`."""
+    """CPU seconds and wall seconds of this process while `running`."""
 
     cpu = wall = 0.0
 
@@ -189,7 +189,7 @@ def spotted(folder: Path, asked: argparse.Namespace, clock: Clock) -> int:
 
 
 def prepared(name: str, folder: Path, asked: argparse.Namespace, clock: Clock) -> int:
-    """Read, decode and prepare images as embedding does, with no model after it."""
+    """Read, decode and prepare images as embedding does, without a model."""
     import torch
     from open_clip.transform import PreprocessCfg
     from transformers import AutoModel
@@ -319,7 +319,7 @@ def measure_all(data: Path, asked: argparse.Namespace) -> Iterator[tuple[Taken, 
 
 
 def run(command: Sequence[str]) -> Taken:
-    """Return what a process prints last, as JSON."""
+    """Run a process; return the JSON on the last line of its output."""
     environment = os.environ | {
         "OMP_NUM_THREADS": "1",
         "CUDA_VISIBLE_DEVICES": "",

@@ -1,14 +1,13 @@
-"""Measures how well copies are found, beside other tools, on copies planted among drawings.
+"""Measures how well clipaudit and other tools find copies planted among drawings.
 
     OMP_NUM_THREADS=1 .venv/bin/python benchmarks/copies.py --pictures clipart/png \
         [--originals 2000] [--work folder] [--peers imagededup cleanvision fastdup] [--jobs 2]
 
 Plants a copy of each original by each way of `plantedcopies.PLANTED`. The copies are the training
-data, the originals the test images. Every tool says which pairs of a copy and an original it takes
-for copies; precision, recall and F1 are those of the pairs, by way. Ours runs with its defaults,
-unless a rate is given: the threshold is calibrated on other drawings. Others run with theirs, each
-in its own environment that is made in the work folder, and without a network if `unshare` can
-remove it.
+data, the originals the test images. Every tool reports pairs of a copy and an original; precision,
+recall and F1 are computed over these pairs, by way. Ours runs with its defaults and a threshold
+calibrated on other drawings, for the rate if one is given. Others run with theirs, each in its own
+environment that is made in the work folder, and without a network if `unshare` can remove it.
 
 A kept work folder has the planted set and the other tools' results, which are used again; ours
 always runs again.
@@ -34,7 +33,7 @@ from PIL import Image
 from plantedcopies import PLANTED, background, drawings, plant, same_drawings
 from scale import write_between_marks
 
-from clipaudit.copies.calibrating import Original, calibrate_hashes
+from clipaudit.copies.calibrating import calibrate_hashes
 from clipaudit.copies.candidates import Described, find_candidates
 from clipaudit.copies.hashing import OpenedImage, hash_opened
 from clipaudit.copies.kinds import LOOKALIKE
@@ -44,13 +43,13 @@ from clipaudit.copies.verification import verify
 from clipaudit.copies.verified import COMPARED_SIDE
 from clipaudit.copies.views import reduced, test_views, train_views
 
-PEERS = {  # what is installed for each, and what is told of beside its name
+PEERS = {  # installed for each, and named with its version in the report
     "imagededup": ("imagededup==0.3.3.post2",),
     "cleanvision": ("cleanvision==0.3.7",),
     "fastdup": ("fastdup==2.54",),
 }
 MEASURES = ("F1", "recall", "precision")
-PDQ_DISTANCE = 31  # its authors' advice
+PDQ_DISTANCE = 31  # recommended by its authors
 
 Found = Iterator[tuple[str, str, str]]  # method, copy, original
 Pairs = dict[str, np.ndarray]  # by method: ways, copies' and originals' numbers
@@ -126,9 +125,8 @@ def by_clipaudit(planted: Path, asked: argparse.Namespace) -> Found:
 def calibrated_distance(asked: argparse.Namespace) -> int | None:
     """Return the largest distance that the calibration on other drawings chooses."""
     others = drawings(asked.pictures, Calibration().images, asked.originals)
-    originals = [Original("other", number, rgb) for number, rgb in enumerate(others)]
     rate = asked.false_positives or default_rate(asked.originals)
-    found = calibrate_hashes(originals, per_million=rate, distance=None).thresholds
+    found = calibrate_hashes(others, per_million=rate, distance=None).thresholds
     chosen = found.filter(found["chosen"])["threshold"].to_pylist()
     print(f"Distance calibrated for {rate:g} false positives per million pairs: {chosen}")
     return int(chosen[0]) if chosen else None
@@ -258,7 +256,7 @@ class Truth:
     """The pairs that are right, wrong, or neither."""
 
     def __init__(self, same: np.ndarray) -> None:
-        """Take which pairs of originals are the same drawing."""
+        """Start from which pairs of originals show the same drawing."""
         self._same = same
         number = np.arange(len(same))
         self._behind = background(number, len(same))

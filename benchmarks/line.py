@@ -9,8 +9,8 @@ outputs into place, interpreter teardown, Snakemake's own notes). Jobs without a
 outputs of the store, or took theirs from it: all of their time is work. With `--imports`, the
 libraries in a record are imported in fresh processes, and *imports* is that part of the work.
 
-The last lines add up: cores times the run's wall clock is the time that jobs held and the time that
-no job held.
+The last lines add up to cores times the run's wall clock: the time that jobs held, and the time
+that no job held.
 """
 
 import argparse
@@ -32,7 +32,7 @@ from clipaudit.store.store import Store
 
 TRAINING = ("train", "train_supervised")
 ROUNDS = 3
-# libraries as records name them, in an order in which steps import them
+# named as in records, in an order in which steps import them
 LIBRARIES = ("numpy", "pyarrow", "duckdb", "PIL", "torch", "torchvision", "open_clip", "timm",
              "matplotlib", "rapidocr")  # fmt: skip
 IMPORT = """
@@ -63,12 +63,12 @@ class Held:
 
     @property
     def before(self) -> float:
-        """From start to the begin of the work."""
+        """From start to the beginning of the work."""
         return began(self.record) - self.start if self.record else 0.0
 
     @property
     def work(self) -> float:
-        """Of the step; of a job without a record all."""
+        """The time of the step, or all of the job's if it has no record."""
         return self.record.seconds if self.record else self.seconds
 
 
@@ -76,10 +76,10 @@ class Held:
 class Run:
     """What the events of a run say: its jobs, and when it was planned and ended."""
 
-    began: float = 0.0  # Snakemake, when it had its arguments
-    planned: float = 0.0  # the graph of jobs was there
+    began: float = 0.0  # when Snakemake had its arguments
+    planned: float = 0.0  # when the graph of jobs was built
     ended: float = 0.0
-    cpu_seconds: float | None = None  # of Snakemake; None in runs older than this was noted
+    cpu_seconds: float | None = None  # of Snakemake; None in old runs, which did not record it
     jobs_cpu_seconds: float | None = None
     jobs: list[Held] = field(default_factory=list)
 

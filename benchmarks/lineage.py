@@ -4,12 +4,12 @@
 
 Makes a store of simulated runs of 5,000 actions each: 16 steps for each of 300 parts, each made of
 the one before, then manifests of all parts, models, their predictions and one table. 2,000 records
-of the newest run are loose, all others packed; a results folder has the pointers of the four
-newest runs, one beside it those of the run before the newest. The store keeps every action's file
-and object, an empty one: runs were a day apart, and nobody has collected. Each question is asked in
-a process of its own, with the packed files out of the page cache; printed are its seconds, start
-included, those of its processors, and its peak memory (not of the commands that it starts). The
-FOLDER of an earlier run of this benchmark is asked again; after some days no action there is young.
+of the newest run are loose, all others packed. One results folder has the pointers of the four
+newest runs, another those of the run before the newest. Runs are dated a day apart, and nothing was
+collected: the store keeps every action's file and object, which is empty. Each question is asked in
+a process of its own, with the packed files out of the page cache. It prints wall seconds with
+start-up, CPU seconds, and peak memory (not of the commands that it starts). An existing FOLDER is
+used again; after some days it has no young actions.
 """
 
 import argparse
@@ -40,8 +40,8 @@ from clipaudit.store.store import Pointer, Store, link_object, replace_text
 
 PARTS, STAGES, MANIFESTS, MODELS, PREDICTIONS = 300, 16, 20, 60, 119
 RUN = PARTS * STAGES + MANIFESTS + MODELS + PREDICTIONS + 1  # actions; the last makes the table
-LOOSE = 2_000  # actions of the newest run that nobody has packed
-SHOWN_RUNS = 4  # whose pointers lie in the results folder: some 20,000
+LOOSE = 2_000  # actions of the newest run that are not packed
+SHOWN_RUNS = 4  # with their pointers in the results folder: some 20,000
 DAY = 86_400  # seconds, from one run to the next
 
 
@@ -88,20 +88,20 @@ class Act:
 
     @property
     def path(self) -> str:
-        """Return where its pointer lay: those of the newest run where the others had been."""
+        """Return the path of its pointer, the same in every run."""
         step, which = self.kind
         return f"results/{step}/{which}.json" if step != "table" else "results/tables/table.json"
 
     @property
     def labels(self) -> dict[str, str]:
-        """Return what its job was about."""
+        """Return the labels of its job."""
         step, which = self.kind
         if step in ("train", "evaluate"):
             return {"model": str(which % MODELS), "seed": "0"}
         return {"corpus": "large", "part": f"{which:05}"}
 
     def pointer(self, tables: Sequence[Pointer]) -> Pointer:
-        """Return what it gave: its run's table, or an object that is empty here."""
+        """Return its output: its run's table, or an object that is empty here."""
         if self.kind[0] == "table":
             return tables[self.run]
         return Pointer(self.key[::-1], 1000, 10**6, "rows")
@@ -142,7 +142,7 @@ class Act:
 
 
 def make(folder: Path, records: int) -> None:
-    """Make a store of so many records, and the results folder of its newest runs."""
+    """Make a store of this many records, and the results folder of its newest runs."""
     store = Store(folder / "store")
     packed_folder(store).mkdir(parents=True)
     runs = max(2, records // RUN)
@@ -194,7 +194,7 @@ def _write_group(
 
 
 def _store_run(store: Store, tables: Sequence[Pointer], run: int) -> None:
-    """Write what a run leaves beside its records, as old as the run: its actions, its objects."""
+    """Write the actions and objects of a run, with its date."""
     then = time.time() - DAY * (len(tables) - 1 - run)
     for act in (Act(run, number) for number in range(RUN)):
         outputs = act.record(tables)["outputs"]
@@ -270,7 +270,7 @@ def why(results: Path, store: Store) -> str:
 
 
 def diff(results: Path, store: Store) -> str:
-    """Two runs of which no file is the same."""
+    """Two runs without a common file."""
     return _told("diff", "before", str(results))
 
 
@@ -286,7 +286,7 @@ def gc(results: Path, store: Store) -> str:
 
 
 def _told(*asked: str) -> str:
-    """Run one of our commands; how many lines it printed, and the last of them."""
+    """Run one of our commands; return how many lines it printed, and the last one."""
     command = [str(Path(sys.executable).parent / "clipaudit"), *asked]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     lines = [*done.stdout.splitlines(), *done.stderr.splitlines()]
@@ -317,7 +317,7 @@ def ask(folder: Path, question: str) -> None:
 
 
 def _peak_megabytes() -> int:
-    """Return the most memory that this process held since it began, not its parent's."""
+    """Return the peak memory of this process, without its parent's."""
     fields = dict(line.split(":") for line in Path("/proc/self/status").read_text().splitlines())
     return int(fields["VmHWM"].split()[0]) // 1024
 

@@ -6,14 +6,14 @@
 
 Both sides return the most similar query of every row, and the k most similar rows of every query.
 Peers (peers.py) get copies in their own types, made before the clock starts; our clock includes
-everything from float16 on. The contenders take turns within one run, and medians are compared, so
+all conversions from float16. The contenders take turns within one run, and medians are compared, so
 that other work on the machine disturbs both equally. A sample of each contender's decisions is
 compared with float64: every row's best query, every query's k-th row, and their values.
 
 On a GPU the fused search is a contender, once for each of `--tilings` (rows x queries x warps).
-Two more show the product's share of it: torch's own (cuBLAS), of the same float16 vectors, with
-both maxima taken from the rounded scores, and alone. Their operands are on the GPU before their
-clock starts. These three have not been measured yet.
+Two more show how much of it the product takes: torch's product (cuBLAS) of the same float16
+vectors, alone, and with both maxima of the rounded scores. Their operands are on the GPU before
+their clock starts. These three have not been measured yet.
 """
 
 import argparse

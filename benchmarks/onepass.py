@@ -3,12 +3,15 @@
     OMP_NUM_THREADS=1 python benchmarks/onepass.py [--rows 786432] [--queries 60 600 6000] [--cold]
 
 Writes a part's embeddings and an array of the same numbers to a temporary folder. Prints medians
-over rounds in which all take turns: numpy.load of the array; reading alone, as a step reads and as
-pyarrow does unasked; then for each number of queries, in six test sets, the search of rows that lie
-in memory, the writing of its table, and all of it as the rule `nearest` does it, against the
-slowest of the three. Last the peak memory of processes that do the whole of the rule's work on a
-quarter of the rows and on all. `--cold` takes files out of the page cache before they are read.
-numpy.load is measured by the second of two calls: the first may wait for memory.
+over rounds in which all take turns:
+
+- numpy.load of the array, by the second of two calls, since the first may wait for memory
+- reading alone, as a step reads and with pyarrow's defaults
+- for each number of queries, in six test sets: the search of rows in memory, writing its table, and
+  the whole work of the rule `nearest`, compared with the slowest of the three
+
+Then prints the peak memory of processes that do the rule's work on a quarter of the rows and on all
+rows. `--cold` takes files out of the page cache before they are read.
 """
 
 import argparse
@@ -33,8 +36,8 @@ from clipaudit.neighbors.backends import search
 from clipaudit.similarity.nearest import SIMILARITIES, PartSearch, QuerySets, query_sets
 from clipaudit.store.parquet import BATCH_ROWS, read_batches, write_tables
 
-SETS = 6  # test sets, the queries' number is that of all together
-DRAWN = 16_384  # rows drawn; the others are theirs with the dimensions in another order
+SETS = 6  # test sets; --queries is their total
+DRAWN = 16_384  # rows drawn; the others repeat them with the dimensions in another order
 
 Batches = Iterable[pa.RecordBatch]
 Ahead = Callable[[Iterable[Any]], Iterator[Any]]
@@ -77,7 +80,7 @@ class Files:
         write_tables(part(rows // 4, dimension), schema, self.quarter)
         vectors = [embedding_array(batch, "part") for batch in read_batches(self.stored)]
         np.save(self.array, np.concatenate(vectors))
-        for path in (self.stored, self.array):  # else they are too young to leave the cache
+        for path in (self.stored, self.array):  # unwritten pages cannot leave the cache
             with path.open("rb") as file:
                 os.fsync(file.fileno())
 
@@ -89,7 +92,7 @@ class Files:
 
 
 def part(rows: int, dimension: int) -> Iterator[pa.Table]:
-    """Yield the EMBEDDINGS of a part of so many rows."""
+    """Yield the EMBEDDINGS of a part of this many rows."""
     drawn = unit_rows(DRAWN, dimension, seed=0)
     for start in range(0, rows, DRAWN):
         vectors = np.roll(drawn, start // DRAWN, axis=1)[: rows - start]
@@ -112,7 +115,7 @@ def embeddings(vectors: np.ndarray, numbers: np.ndarray) -> pa.Table:
 
 
 def test_sets(queries: int, dimension: int) -> QuerySets:
-    """Return so many queries, in SETS sets."""
+    """Return this many queries, in SETS sets."""
     size = queries // SETS
     numbers = np.arange(size)
     return query_sets(
@@ -127,7 +130,7 @@ def test_sets(queries: int, dimension: int) -> QuerySets:
 
 
 def read_unasked(path: Path) -> Iterator[pa.RecordBatch]:
-    """Yield row groups as pyarrow reads them when nothing is asked of it."""
+    """Yield row groups as pyarrow reads them by default."""
     yield from pq.ParquetFile(path).iter_batches(batch_size=65_536)
 
 
@@ -149,7 +152,7 @@ def start(settings: argparse.Namespace, sets: QuerySets) -> PartSearch:
 
 
 def search_rows(search: PartSearch, batches: Batches) -> list[pa.Table]:
-    """Return the tables of similarities, when the search is done in the other direction too."""
+    """Search in both directions; return the tables of similarities."""
     tables = list(search.similarities(batches))
     search.neighbors()
     return tables
@@ -163,7 +166,7 @@ def do_all(search: PartSearch, path: Path, output: Path, ahead: Ahead = one_ahea
 
 
 def peak_megabytes(settings: argparse.Namespace, path: Path, output: Path) -> int:
-    """Return the most memory that this process has held when it has searched a part."""
+    """Search a part; return the peak memory of this process."""
     sets = test_sets(settings.queries[-1], settings.dimension)
     do_all(start(settings, sets), path, output)
     lines = Path("/proc/self/status").read_text().splitlines()
@@ -196,7 +199,7 @@ def show_reading(settings: argparse.Namespace, files: Files) -> None:
 
 
 def show_search(settings: argparse.Namespace, files: Files, queries: int) -> None:
-    """Print what the parts of the rule's work take alone, and together."""
+    """Print the time of each part of the rule's work alone, and of all together."""
     sets = test_sets(queries, settings.dimension)
     held = list(read_batches(files.stored))
     tables = search_rows(start(settings, sets), held)
@@ -219,7 +222,7 @@ def show_search(settings: argparse.Namespace, files: Files, queries: int) -> Non
 
 
 def show_memory(settings: argparse.Namespace, files: Files) -> None:
-    """Print the peak memory of the whole of the rule's work, in a process of its own for each."""
+    """Print the peak memory of the rule's whole work, each time in a process of its own."""
     spawn = multiprocessing.get_context("spawn")
     print(f"\npeak memory with {settings.queries[-1]} queries, MB")
     for path, rows in ((files.quarter, settings.rows // 4), (files.stored, settings.rows)):

@@ -56,7 +56,7 @@ def _by_faiss(rows: np.ndarray, queries: np.ndarray, k: int) -> Answer:
 
 
 def _by_product(rows: torch.Tensor, queries: torch.Tensor, k: int) -> Answer:
-    """One product for both directions; not exact, and no faster way to keep the k best."""
+    """Search both directions by one product in bfloat16 and torch's topk: not exact."""
     best = torch.empty(len(rows), dtype=torch.int64)
     values = torch.full((k, len(queries)), -torch.inf, dtype=torch.bfloat16)
     top = torch.full((k, len(queries)), -1)

@@ -183,7 +183,7 @@ def _shape(text: str) -> tuple[int, int, int]:
 
 
 def head(*titles: str) -> Iterator[str]:
-    """Yield the first lines of a Markdown table; columns with a title are of numbers."""
+    """Yield the first lines of a Markdown table; columns with a title have numbers."""
     yield row(*titles)
     yield row(*("---:" if title else "---" for title in titles))
 

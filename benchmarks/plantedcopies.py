@@ -53,8 +53,8 @@ def plant(folder: Path, target: Path, originals: int, jobs: int) -> None:
 def drawings(folder: Path, count: int, skipped: int = 0) -> Iterator[np.ndarray]:
     """Yield `count` drawings in a seeded order, after `skipped` others.
 
-    Skipped are drawings that do not open, are gigantic or tiny, have only one colour, or have the
-    pixels of an earlier one.
+    Drawings are left out if they do not open, are gigantic or tiny, have only one colour, or have
+    the pixels of an earlier one.
     """
     files = sorted(folder.rglob("*.png"))
     seen: set[bytes] = set()
@@ -78,8 +78,8 @@ def background(number: int, originals: int) -> int:
 def same_drawings(target: Path, originals: int) -> np.ndarray:
     """Return which pairs of originals are drawings of the same shapes, in any colours.
 
-    Their grey values correlate at SAME or more, when both are squeezed to a small square. Pairs of
-    one's copy and the other do not count for a method: they are neither right nor wrong.
+    Their grey values correlate at SAME or more, when both are squeezed to a small square. A pair of
+    one's copy and the other counts neither as right nor as wrong.
     """
     small = np.stack([_thumbnail(target, number) for number in range(originals)])
     small -= small.mean(axis=1, keepdims=True)

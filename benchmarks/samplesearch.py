@@ -62,7 +62,7 @@ def near(samples: int) -> Iterator[dict[str, object]]:
 
 
 def index_of(folder: Path, samples: int) -> SearchIndex:
-    """Return the index of a catalog of so many samples."""
+    """Return the index of a catalog of this many samples."""
     files = []
     labels = {"corpus": "web"}
     for view, schema, made, of in (
@@ -101,7 +101,7 @@ def write_page(folder: Path, search: SearchIndex) -> None:
 
 
 def milliseconds(page: Page, question: str) -> float:
-    """Return how long the page takes to answer, from the question to its words on the page."""
+    """Return how long the page takes to show the answer to a question."""
     return float(
         page.evaluate(
             """question => new Promise(done => {
@@ -117,7 +117,7 @@ def milliseconds(page: Page, question: str) -> float:
 
 
 def timed(page: Page, question: str) -> float:
-    """Return the median time of a question, asked again and again with another between."""
+    """Return the median time of a question that is asked in turns with another one."""
     found = []
     for _ in range(TIMES):
         milliseconds(page, "words=between")

@@ -29,10 +29,10 @@ from clipaudit.store.records import Record, read_records
 from clipaudit.store.store import Store
 
 DEMO_PICTURES, LARGE_SHARDS, POSTER_SHARDS = 8_000, 16, 4
-CLUSTERS = 16  # the demo's, of 8 a job
+CLUSTERS = 16  # the demo's; a job handles 8
 WEIGHTS = Path("results/models/base/large.safetensors")  # where the demo trains them
 SHARDS_PER_PART = {"large": 8, "posters": 4}  # the demo's: a job stays as large as it is
-STAGES = {  # what each asks for; a folder means all its parts
+STAGES = {  # targets; a folder means all its parts
     "index": ["samples/large/", "samples/posters/"],
     "embed": ["embeddings/own/large/"],
     "nearest": ["neighbors/own/large.json"],
@@ -186,7 +186,7 @@ def _sum(records: Sequence[Record]) -> Taken:
 
 
 def slope(values: Mapping[int, float]) -> str:
-    """Return the slope of the logarithms of values over sizes; "" where it has none."""
+    """Return the slope of the logarithms of values over sizes; "" if there is none."""
     points = [(math.log(size), math.log(value)) for size, value in values.items() if value > 0]
     if len(points) < 2:
         return ""

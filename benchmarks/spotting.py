@@ -40,7 +40,7 @@ class Result(NamedTuple):
 
 
 def readers(asked: Spotting) -> dict[str, Read]:
-    """Return the readers by what they are called."""
+    """Return the readers by name."""
     return {
         STOCK: stock(),
         BEFORE: before(asked).spot,
@@ -105,7 +105,7 @@ def within(known: Known, side: int) -> Known:
 
 
 def measured(pictures: Sequence[Known], ways: Mapping[str, Read]) -> dict[str, Result]:
-    """Return what each reader makes of images, all with text or all without."""
+    """Return the results of each reader on images, all with text or all without."""
     spent = dict.fromkeys(ways, 0.0)
     found: dict[str, list[list[Span]]] = {name: [] for name in ways}
     for known in pictures:

@@ -63,7 +63,7 @@ def main() -> None:
 
 
 def write_shard(path: Path, samples: int, side: int) -> Path:
-    """Write pictures with some texture, so that a JPEG of 256 pixels has about 15 kB."""
+    """Write images with some texture, so that a JPEG of 256 pixels has about 15 kB."""
     rng = np.random.default_rng(0)
     with tarfile.open(path, "w", format=tarfile.USTAR_FORMAT) as tar:
         for row in range(samples):

@@ -1,4 +1,4 @@
-"""Measures what each choice of text thresholds finds and mistakes, in three kinds of images.
+"""Measures recall and false alarms of each choice of text thresholds, in three kinds of images.
 
     OMP_NUM_THREADS=1 python benchmarks/texttradeoff.py data/clipart
 
@@ -49,7 +49,7 @@ FACES = (
     *("DejaVuSans", "DejaVuSans-Bold", "DejaVuSans-Oblique", "DejaVuSansMono", "DejaVuSerif"),
     *("DejaVuSerif-Italic", "STIXGeneral", "STIXGeneralBol", "STIXGeneralItalic"),
 )
-# whose documentation strings are mostly prose
+# their docstrings are mostly prose
 MODULES = ("random", "statistics", "difflib", "doctest", "pdb", "pickle", "unittest", "decimal")
 PAGE = 320  # pixels a side
 
@@ -57,18 +57,18 @@ Read = Callable[[np.ndarray], list[Span]]
 
 
 class Known(NamedTuple):
-    """A picture, what is written in it ("" where nothing is), and its caption, if it has one."""
+    """An image, the text in it, and its caption; "" if it has none."""
 
     pixels: np.ndarray
     text: str
     caption: str = ""
 
 
-# --- pictures -------------------------------------------------------------------------------------
+# --- images ---------------------------------------------------------------------------------------
 
 
 def drawn_world(count: int) -> Iterator[Known]:
-    """Yield pictures of the demo's posters and album, half of which have a word."""
+    """Yield images of the demo's posters and album, half of which have a word."""
     run = parse_settings(read_settings(Path("config/demo.yaml")))
     world = run.worlds["glyph"]
     assert isinstance(world, GlyphWorld)
@@ -156,18 +156,18 @@ SHAPES = ("rules", "boxes", "bars", "photo")
 
 
 class Found(NamedTuple):
-    """What some choice makes of the pictures of a corpus, counted."""
+    """Counts of what a choice finds in the images of a corpus."""
 
     with_text: int
-    called: int  # with text, of those with text
-    words: int  # distinct ones of each picture, summed
+    called: int  # images with text in which some is found
+    words: int  # distinct words of each image, summed
     read: int
     without: int
-    alarms: int  # called with text, of those without
+    alarms: int  # images without text in which some is found
 
     @property
     def cells(self) -> list[str]:
-        """Return recall of pictures and of words, and false alarms with their interval."""
+        """Return recall of images and of words, and false alarms with their interval."""
         low, high = exact_interval(np.array([self.alarms]), np.array([self.without]))[0]
         return [
             f"{100 * self.called / self.with_text:.1f}",
@@ -177,7 +177,7 @@ class Found(NamedTuple):
 
 
 def compare(texts: Sequence[str], spans: Iterable[Sequence[Span]]) -> Found:
-    """Compare what stands in pictures with the spans of each that count."""
+    """Compare the text in images with the spans of each that count."""
     called = words = read = alarms = 0
     for text, own in zip(texts, spans, strict=True):
         written = set(tokens(text, "words"))
@@ -190,7 +190,7 @@ def compare(texts: Sequence[str], spans: Iterable[Sequence[Span]]) -> Found:
 
 
 def parrots(name: str, pictures: Sequence[Known], readings: pa.Table) -> Iterator[str]:
-    """Yield how many captions repeat a word, by what is written and by what counts as read."""
+    """Yield how many captions repeat a word, of the true text and of the text that is read."""
     spans = spans_of(counted_text(readings, DEFAULT))
     shown = list(zip(pictures, spans, strict=True))
     for kind, with_text in (("with text", True), ("without", False)):
@@ -207,7 +207,7 @@ def _repeats(caption: str, text: str) -> bool:
 
 
 def main() -> None:
-    """Read all pictures once, and print what each choice makes of it."""
+    """Read all images once, and print the results of each choice."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("clipart", type=Path, help="the folder that `make clipart` writes")
     parser.add_argument("--pictures", type=int, default=300, help="of each kind, with text")
@@ -256,7 +256,7 @@ class ByClassifier(RapidSpotter):
 
 
 def readers() -> dict[str, Read]:
-    """Return ways to read turned text, by what they are called."""
+    """Return ways to read turned text, by name."""
     plain = Spotting(turned_below=0)
     spot = RapidSpotter(plain).spot
 
@@ -278,9 +278,9 @@ def readers() -> dict[str, Read]:
 
 
 def turned(corpora: Mapping[str, Sequence[Known]]) -> Iterator[str]:
-    """Yield the lines of the table of turned pictures, by the default choice.
+    """Yield the lines of the table of turned images, by the default choice.
 
-    The drawn world's words are upright, and so short that they say little here: it is left out.
+    The drawn world is left out: its words are upright, and too short to show much.
     """
     corpora = {name: pictures for name, pictures in corpora.items() if name != "drawn world"}
     columns = [*(f"{turn}°, words, %" for turn in TURNS), "false, %", "ms with text", "without"]
@@ -297,7 +297,7 @@ def turned(corpora: Mapping[str, Sequence[Known]]) -> Iterator[str]:
 
 
 def _timed(spot: Read, pictures: Sequence[Known], turns: int) -> tuple[Found, float]:
-    """Return what is found in turned pictures, and the CPU time a picture in milliseconds."""
+    """Return what is found in turned images, and the CPU milliseconds per image."""
     shown = [np.ascontiguousarray(np.rot90(each.pixels, turns)) for each in pictures]
     start = time.process_time()
     spans = [counted(spot(each)) for each in shown]
@@ -320,7 +320,7 @@ def texts_of(spans: Sequence[Span]) -> list[str]:
 
 
 def read(asked: Spotting, pictures: Sequence[Known]) -> pa.Table:
-    """Return READINGS of pictures in their order."""
+    """Return READINGS of images in their order."""
     spotter = RapidSpotter(asked)
     return spans_table((0, row, spotter.spot(each.pixels)) for row, each in enumerate(pictures))
 

@@ -4,7 +4,6 @@ These names are for notebooks; docs/api.md shows each. A name is imported when i
 """
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -52,6 +51,8 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401
     if name == "__version__":
+        from importlib.metadata import version  # slow to import, and most starts do not need it
+
         return version("clipaudit")
     for home, names in _HOMES.items():
         if name in names:

@@ -1,17 +1,20 @@
 """Models of A and B -> what they recall of their records' images, and its metrics.
 
 Inputs: the sets; `memorization.recipe` and its grid; `objects`; labelled corpora for utility.
-Outputs: sorted_objects/<corpus>.json, if given; objects/<corpus>/, vocabulary/<corpus>/ by part;
-caption_embeddings/<model>/<corpus>/;
-public_order/<public>.json; retrieved/ and recalls/<model>/<public>/<source>/ by part;
-gaps/, survival/, sample_gaps/<public>/<point>.json; with several random seeds ensemble_gaps/,
-ensemble_records/<public>/<point>.json; pair_scores/<model>/<source>/ by part; augmented_embeddings/<model>/<corpus>/ and
-augmented_scores/<model>/<source>/, augmented_picture_embeddings/<model>/<corpus>/ and
-augmented_picture_scores/<model>/<source>/ by part on request;
-pair_tests_over_seeds/, one_model_over_seeds/<source>/<hold-out's source>.json;
-pair_tests/, one_model/<model>/<source>/<hold-out's source>.json; word_recalls/, caption_recalls/
-and retrieved_captions/ as recalls/ and retrieved/; examples/<public>.json;
-utility/<model>/<test set>.json; selections/<model>/<corpus>.json.
+Outputs:
+- objects/, vocabulary/, caption_embeddings/<model>/<corpus>/ by part; sorted_objects/<corpus>.json,
+  if given;
+- public_order/<public>.json; retrieved/, recalls/<model>/<public>/<source>/ by part;
+- gaps/, survival/, sample_gaps/<public>/<point>.json; with several random seeds ensemble_gaps/,
+  ensemble_records/<public>/<point>.json;
+- pair_scores/<model>/<source>/ by part; if asked for, augmented_embeddings/,
+  augmented_picture_embeddings/<model>/<corpus>/ and augmented_scores/,
+  augmented_picture_scores/<model>/<source>/ by part;
+- pair_tests/, one_model/<model>/<source>/<hold-out's source>.json; with several random seeds
+  pair_tests_over_seeds/, one_model_over_seeds/<source>/<hold-out's source>.json;
+- word_recalls/, caption_recalls/, retrieved_captions/ as recalls/ and retrieved/;
+- examples/, example_neighbors/, example_boxes/<public>.json; figures/<figure>.json;
+- utility/<model>/<test set>.json; selections/<model>/<set>.json.
 """
 
 if MEMORIZATION.audit.objects.annotator == "dataset":

@@ -1,10 +1,12 @@
 """Sources -> the sets A, B, public, hold-out, checked to be disjoint.
 
 Inputs: `memorization.sources`; semantic duplicates need `memorization.deduplication`.
-Outputs: lots/<source>/ by part; allotments/<source>.json; cuts/<source>.records[-<size>]/<seed>.json; drawn/<source>/ and members/<source>/ by
-part, before and after overlaps are removed; overlaps/<source>/ and remaining_overlaps/<source>/; drops/overlaps/<source>/;
-samples/<source>.{drawn,public,records,records-<size>}/; object_counts/<source>.json;
-manifests/<source>/set-<set>/.
+Outputs:
+- lots/<source>/ by part; allotments/<source>.json; cuts/<source>.records[-<size>]/<cut>.json;
+- drawn/, members/<source>/ by part, before and after overlaps are removed; overlaps/,
+  remaining_overlaps/, drops/overlaps/<source>/ by part;
+- samples/<source>.{drawn,public,records,records-<size>}/, manifests/<source>/set-<set>/ by part;
+- object_counts/<source>.json.
 """
 
 from clipaudit.memorization.settings import Memorization

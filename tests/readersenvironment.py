@@ -10,7 +10,7 @@ import pytest
 PYTHON = Path(__file__).parents[1] / ".uv/readers/bin/python"
 
 needs_readers = pytest.mark.skipif(
-    not PYTHON.exists(), reason="no datasets, no mlcroissant: `make test-readers` brings them"
+    not PYTHON.exists(), reason="no datasets, no mlcroissant: `make test-readers` installs them"
 )
 
 

@@ -12,7 +12,7 @@ import pytest
 PROGRAM = Path(__file__).parents[1] / ".uv/moto/bin/moto_server"
 
 needs_moto = pytest.mark.skipif(
-    not PROGRAM.exists(), reason="no S3 server: `make .uv/moto/.synced` brings it"
+    not PROGRAM.exists(), reason="no S3 server: `make .uv/moto/.synced` installs it"
 )
 
 

@@ -25,7 +25,7 @@ def compute(step: Step) -> None:
     ]
     wanted = step.settings["source"], step.settings["part"]
     own = next(part for part in parts if (part.source, part.part) == wanted)
-    about = 512  # dimensions of an embedding, as most CLIP models have
+    about = 512  # dimensions of most CLIP models' embeddings
     quicker = quicker_backend(step.rows("embeddings"), step.rows("own"), about, device=step.device)
     backend = step.resource("backend", quicker)
     start = partial(search, k=2, backend=backend, device=step.device, threads=step.threads)

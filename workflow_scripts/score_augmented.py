@@ -1,4 +1,4 @@
-"""The similarity of records' pairs: versions of captions and images, or versions of images."""
+"""The similarity of records' pairs, with versions of their captions or of their images."""
 
 from clipaudit.steps.workflow import Step, run_step
 

@@ -24,6 +24,7 @@ from clipaudit.copies.calibration import (
 from clipaudit.copies.calibration_pairs import MadeCopies, is_within, pairs_within
 from clipaudit.copies.compared import Compared
 from clipaudit.copies.hash_distances import Hashed, hash_distances, hashed, near_thumbnails
+from clipaudit.copies.hashing import pixels_digest
 from clipaudit.copies.kinds import LOOKALIKE
 from clipaudit.copies.settings import HASH, MAX_DISTANCE
 from clipaudit.copies.thresholds import (
@@ -48,14 +49,6 @@ WORTH_A_PROCESS = 400  # copies: some five seconds
 Embed = Callable[[Sequence[Rgb]], Float16[np.ndarray, "n d"]]
 
 _log = logging.getLogger(__name__)
-
-
-class Original(NamedTuple):
-    """An image that copies are made of, with its longer side reduced to COMPARED_SIDE."""
-
-    corpus: str
-    address: int
-    rgb: Rgb
 
 
 class Calibrated(NamedTuple):
@@ -89,14 +82,15 @@ def pick_originals(
 
 
 def calibrate_hashes(
-    originals: Sequence[Original], *, per_million: float, distance: int | None, workers: int = 1
+    originals: Sequence[Rgb], *, per_million: float, distance: int | None, workers: int = 1
 ) -> Calibrated:
     """Return which made copies hashes find, at the given distance or the chosen one.
 
-    Up to `workers` processes make, hash and verify copies.
+    The longer side of an original is at most COMPARED_SIDE. Up to `workers` processes make, hash
+    and verify copies.
     """
     copies = plan_copies(len(originals))
-    views = [hashed(test_views(each.rgb)) for each in originals]
+    views = [hashed(test_views(each)) for each in originals]
 
     def hashes(some: Sequence[int]) -> Iterator[Hashed]:
         return (hashed(train_views(copy)) for copy in make_copies(originals, copies, some))
@@ -122,7 +116,7 @@ def calibrate_hashes(
 
 def calibrate_encoder(
     encoder: str,
-    originals: Sequence[Original],
+    originals: Sequence[Rgb],
     embed: Embed,
     *,
     per_million: float,
@@ -133,10 +127,10 @@ def calibrate_encoder(
     `embed` gives the stored form of embeddings: unit length, float16, one row per image.
     """
     copies = plan_copies(len(originals))
-    known = embed([each.rgb for each in originals])
+    known = embed(originals)
     blocks = _in_blocks(make_copies(originals, copies), 256)
     found = [cosines(embed(block), known) for block in blocks]
-    repeats = _repeats(originals, [hashed(test_views(each.rgb)) for each in originals])
+    repeats = _repeats(originals, [hashed(test_views(each)) for each in originals])
     measured = measure_similarities(
         copies, repeats, lambda: found, originals=len(originals), per_million=per_million
     )
@@ -159,23 +153,26 @@ def plan_copies(originals: int) -> MadeCopies:
 
 
 def make_copies(
-    originals: Sequence[Original], copies: MadeCopies, which: Iterable[int] | None = None
+    originals: Sequence[Rgb], copies: MadeCopies, which: Iterable[int] | None = None
 ) -> Iterator[Rgb]:
-    """Yield all copies, or those with the given numbers, in order."""
+    """Yield all copies, or those with the given numbers, in order.
+
+    Random choices depend on an original's pixels, not on the name of its corpus.
+    """
     numbers = range(len(copies.original)) if which is None else which
     progress = Progress(_log, "making copies", total=len(copies.original), unit="copies")
     for done, number in enumerate(numbers):
         own, way = originals[copies.original[number]], WAYS[copies.position[number]]
         background = int(copies.background[number])
-        other = originals[background].rgb if background >= 0 else None
-        address = (own.corpus, own.address)
-        yield made(way.transformation, way.value, own.rgb, address=address, other=other)
+        other = originals[background] if background >= 0 else None
+        address = (pixels_digest(own),)
+        yield made(way.transformation, way.value, own, address=address, other=other)
         progress.note(done + 1)
 
 
 def _calibrated(
     method: str,
-    originals: Sequence[Original],
+    originals: Sequence[Rgb],
     copies: MadeCopies,
     repeats: Int64[np.ndarray, "r 2"],
     blocks: Sequence[np.ndarray],
@@ -224,7 +221,7 @@ def _choice(
 
 
 def _verify(
-    originals: Sequence[Original],
+    originals: Sequence[Rgb],
     copies: MadeCopies,
     pairs: Sequence[tuple[int, int]],
     workers: int,
@@ -235,7 +232,7 @@ def _verify(
     """
 
     def verdicts(some: Sequence[int]) -> Iterator[bool]:
-        opened = lru_cache(HELD)(lambda original: Compared(originals[original].rgb))
+        opened = lru_cache(HELD)(lambda original: Compared(originals[original]))
         own = [pairs[at] for at in some]
         images = make_copies(originals, copies, dict.fromkeys(copy for copy, _ in own))
         for (_, of_copy), image in zip(groupby(own, itemgetter(0)), images, strict=True):
@@ -246,17 +243,17 @@ def _verify(
     return list(spread(verdicts, len(pairs), workers=workers, each=WORTH_A_PROCESS))
 
 
-def _repeats(originals: Sequence[Original], views: Sequence[Hashed]) -> Int64[np.ndarray, "r 2"]:
+def _repeats(originals: Sequence[Rgb], views: Sequence[Hashed]) -> Int64[np.ndarray, "r 2"]:
     """Return the pairs of originals that are copies of each other: they are no false positives.
 
     `views` are the hashes of their test views.
     """
-    whole = [hashed(train_views(each.rgb)) for each in originals]
+    whole = [hashed(train_views(each)) for each in originals]
     near = np.tril(hash_distances(whole, views) <= MAX_DISTANCE, -1)
     found = [
         (first, second)
         for second, first in np.argwhere(near).tolist()
-        if verify(originals[first].rgb, originals[second].rgb).kind != LOOKALIKE
+        if verify(originals[first], originals[second]).kind != LOOKALIKE
     ]
     return np.array(found, np.int64).reshape(len(found), 2)
 

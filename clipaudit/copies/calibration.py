@@ -26,9 +26,9 @@ CALIBRATION = pa.schema(
         pa.field("transformation", pa.string(), nullable=False),
         pa.field("strength", pa.float64(), nullable=False),
         pa.field("label", pa.string(), nullable=False),  # the strength, as shown
-        pa.field("copies", pa.int64(), nullable=False),
-        pa.field("found", pa.int64()),  # null: no threshold was chosen
-        pa.field("verified", pa.int64()),  # of those found; null: not verified
+        pa.field("original", pa.int32(), nullable=False),  # its number among the originals
+        pa.field("found", pa.bool_()),  # null: no threshold was chosen
+        pa.field("verified", pa.bool_()),  # found and a copy by its pixels; null: not verified
     ]
 )
 
@@ -109,30 +109,25 @@ def calibration_table(
     *,
     ways: Sequence[Way] = WAYS,
 ) -> pa.Table:
-    """Return CALIBRATION of one method, one row per way, in the order of `ways`.
+    """Return CALIBRATION of one method, one row per copy, in the order of `copies`.
 
     `found` says whether each copy's own pair is within the chosen threshold, and is None if no
     threshold was chosen. `verified` says whether verification calls each copy's own pair a copy,
     counts for found copies only, and is None if nothing was verified.
     """
+    own = [ways[position] for position in copies.position.tolist()]
     both = None if found is None or verified is None else found & verified
     columns = {
-        "method": [method] * len(ways),
-        "position": np.arange(len(ways), dtype=np.int32),
-        "transformation": [way.transformation for way in ways],
-        "strength": [float(way.value) for way in ways],
-        "label": [way.label for way in ways],
-        "copies": _count_by_way(copies, np.ones(len(copies.position), bool), len(ways)),
-        "found": _count_by_way(copies, found, len(ways)),
-        "verified": _count_by_way(copies, both, len(ways)),
+        "method": [method] * len(own),
+        "position": copies.position.astype(np.int32),
+        "transformation": [way.transformation for way in own],
+        "strength": [float(way.value) for way in own],
+        "label": [way.label for way in own],
+        "original": copies.original.astype(np.int32),
+        "found": pa.nulls(len(own), pa.bool_()) if found is None else found,
+        "verified": pa.nulls(len(own), pa.bool_()) if both is None else both,
     }
     return pa.table(columns, schema=CALIBRATION)
-
-
-def _count_by_way(copies: MadeCopies, which: Bool[np.ndarray, " c"] | None, ways: int) -> pa.Array:
-    if which is None:
-        return pa.nulls(ways, pa.int64())
-    return pa.array(np.bincount(copies.position[which], minlength=ways), pa.int64())
 
 
 def _count_within(

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from clipaudit.copies.calibrating import Original, pick_originals
+from clipaudit.copies.calibrating import pick_originals
 from clipaudit.copies.verified import COMPARED_SIDE
-from clipaudit.copies.views import reduced
+from clipaudit.copies.views import Rgb, reduced
 from clipaudit.corpora.images import open_picture
 from clipaudit.corpora.lookup import paths_by_corpus, read_pictures
 from clipaudit.store.actions import LabelledFile
@@ -21,7 +21,7 @@ def read_originals(
     *,
     count: int,
     seed: int,
-) -> list[Original]:
+) -> list[Rgb]:
     """Return the originals that `pick_originals` picks, by corpus, then address.
 
     `shards` gives the corpora, and how many of the `tars`, in order, belong to each.
@@ -39,5 +39,5 @@ def read_originals(
         files = read_pictures(paths[corpus], addresses.tolist())
         for address in addresses.tolist():
             rgb = np.asarray(open_picture(files[address]).rgb)
-            originals.append(Original(corpus, address, reduced(rgb, COMPARED_SIDE)))
+            originals.append(reduced(rgb, COMPARED_SIDE))
     return originals

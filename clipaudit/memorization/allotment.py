@@ -1,7 +1,7 @@
 """Allot the samples of a pool to the sets A, B, public and hold-out, by their lots.
 
-Jayaraman et al., 2024 (App. C): https://arxiv.org/abs/2402.02103, whose sets are disjoint random
-draws from the deduplicated samples, one image per caption. The code is not published; here each set
+Jayaraman et al., 2024 (App. C): https://arxiv.org/abs/2402.02103. There, sets are disjoint random
+draws from the deduplicated samples, one image per caption; the code is not published. Here each set
 owns an interval of lots, and a set given as a count takes the lowest of these. So a sample never
 changes its set when shards are added; new groups with lower lots can only displace it.
 """
@@ -19,7 +19,7 @@ from clipaudit.corpora.addresses import sample_addresses, shards_and_rows
 from clipaudit.errors import ConfigError, TooSmall
 
 SETS = ("a", "b", "public", "holdout")
-HELD_ROWS = 1 << 22  # members gathered before the highest leave, 24 bytes each: never results
+HELD_ROWS = 1 << 22  # members, 24 bytes each, held until the highest are dropped: only memory
 
 # One row for each member of a set, repeats included, by (shard, row).
 ALLOTMENT = pa.schema(
@@ -30,14 +30,14 @@ ALLOTMENT = pa.schema(
         pa.field("place", pa.int64(), nullable=False),  # rank of its group in the set, by lot
         pa.field("high", pa.uint64(), nullable=False),  # its group's lot, see LOTS
         pa.field("low", pa.uint64(), nullable=False),
-        # the lowest address of its group, which stands for the group; null: it is that one
+        # the lowest address of its group, which represents the group; null: its own
         pa.field("duplicate_shard", pa.int32()),
         pa.field("duplicate_row", pa.int32()),
     ]
 )
 
 Size = int | float
-_LOTS = 1 << 128  # a lot is below it
+_LOTS = 1 << 128  # all lots are below it
 _MEMBER = np.dtype([("high", np.uint64), ("low", np.uint64), ("address", np.int64)])
 
 
@@ -48,16 +48,15 @@ def allot(
     place: str,
     held_rows: int = HELD_ROWS,
 ) -> pa.Table:
-    """Return the ALLOTMENT of a pool, whose LOTS come in tables, among the sets that `sizes` names.
+    """Return the ALLOTMENT of a pool to the sets that `sizes` names, given the pool's LOTS.
 
-    The sets own consecutive intervals of lots, in the order of SETS. Sizes are all fractions, then
-    a set owns that share of all lots and every group inside is in it; or all are counts of groups,
-    then the sets own all lots, in proportion, and the groups of the lowest lots are in. The order
-    of the mapping, of the tables and of their rows never shows, nor does `held_rows`.
+    The sets own consecutive intervals of lots, in the order of SETS. If sizes are fractions, a set
+    owns that share of all lots and has every group in it. If they are counts of groups, the sets
+    own all lots, in proportion, and each has the groups of its lowest lots. Results do not depend
+    on the order of the mapping, the tables or their rows, nor on `held_rows`.
 
-    Memory grows with the sets and one table. Raises ConfigError for sizes that are none, and
-    TooSmall, which names the `place`, for an interval with fewer groups than are asked for, or
-    without any.
+    Memory grows with the sets and one table. Raises ConfigError for invalid sizes, and TooSmall,
+    which names the `place`, for an interval with fewer groups than are asked for, or without any.
     """
     intervals = _intervals(sizes)
     drawn = {name: _Lowest(sizes[name], held_rows) for name in intervals}
@@ -77,7 +76,7 @@ def within_size(
     """Return the rows of an ALLOTMENT that are in `set` at a smaller `size`.
 
     `sizes` are those of the allotment. The smaller set holds the set's lowest lots: `size` groups,
-    or those in such a share of all lots. So sets of several sizes are nested. Raises ConfigError
+    or those in that share of all lots. So sets of several sizes are nested. Raises ConfigError
     for an invalid size, or one larger than the set's.
     """
     _check_sizes(sizes)
@@ -98,17 +97,17 @@ def within_size(
 
 
 class _Lowest:
-    """The members of the lowest groups of an interval, all for a fraction, while they stream in."""
+    """The members of an interval's lowest groups, or of all for a fraction, from a stream."""
 
     def __init__(self, size: Size, held_rows: int) -> None:
         self._groups = size if isinstance(size, int) else None
         self._held_rows = held_rows
         self._parts = [np.empty(0, dtype=_MEMBER)]
         self._rows = 0
-        self._border = _LOTS  # of what could still matter
+        self._border = _LOTS  # members at or above it are not needed
 
     def add(self, members: np.ndarray) -> None:
-        """Let members of the interval compete."""
+        """Add members of the interval; drop those that cannot be among the lowest."""
         if self._border < _LOTS:
             members = members[_below(members, self._border)]
         self._parts.append(members)
@@ -133,7 +132,7 @@ class _Lowest:
         members, ranks = self._sorted()
         members = members[ranks < groups]
         self._parts, self._rows = [members], len(members)
-        # rises with what is kept for good, so that sorting stays in proportion to what comes in
+        # twice the kept rows, so that the cost of sorting stays proportional to the input
         self._held_rows = max(self._held_rows, 2 * self._rows)
         if len(ranks) and ranks[-1] + 1 >= groups:
             last = members[-1]
@@ -163,7 +162,7 @@ def _starts(members: np.ndarray) -> Bool[np.ndarray, " n"]:
 
 
 def _below(members: np.ndarray, border: int) -> Bool[np.ndarray, " n"]:
-    """Return whose lot is below a border of 0 to 2^128."""
+    """Return which members have a lot below a border from 0 to 2^128."""
     if border == _LOTS:
         return np.ones(len(members), dtype=bool)
     high, low = np.uint64(border >> 64), np.uint64(border & (1 << 64) - 1)
@@ -176,7 +175,7 @@ def _below(members: np.ndarray, border: int) -> Bool[np.ndarray, " n"]:
 def _columns(name: str, members: np.ndarray, ranks: Int64[np.ndarray, " n"]) -> pa.Table:
     """Return a set's rows of ALLOTMENT, by lot."""
     starts = _starts(members)
-    first = members["address"][starts][ranks]  # of each one's group
+    first = members["address"][starts][ranks]  # of each member's group
     shard, row = shards_and_rows(members["address"])
     duplicate_shard, duplicate_row = shards_and_rows(first)
     columns = {

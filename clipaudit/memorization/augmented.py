@@ -36,7 +36,7 @@ def embed_augmented(
     device: torch.device,
     drops: Drops,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield AUGMENTED of the captions in `samples`, by version, then by (shard, row) as these are.
+    """Yield AUGMENTED of the captions in `samples`, by version, then by (shard, row).
 
     Each version lacks one word, see `without_word`. Rows whose caption has at most one word are
     added to `drops` once and have no version. Otherwise it works as `embed_captions`, separately
@@ -60,7 +60,7 @@ def embed_augmented(
 
 
 def numbered(rows: pa.RecordBatch, version: int, schema: pa.Schema) -> pa.RecordBatch:
-    """Return EMBEDDINGS of one version as AUGMENTED, whose `schema` this is."""
+    """Return EMBEDDINGS of one version as AUGMENTED, in its `schema`."""
     number = np.full(len(rows), version, np.int32)
     return pa.RecordBatch.from_arrays([*rows.columns, pa.array(number)], schema=schema)
 

@@ -22,7 +22,7 @@ from clipaudit.models.clip import Clip
 from clipaudit.models.pictures import Running, decoded
 from clipaudit.models.preparation import Pixels, Preparation, evaluation_preparation
 
-LEAST_AREA, MOST_AREA = 0.5, 0.9  # of a picture: a part is missing, and most objects are there
+LEAST_AREA, MOST_AREA = 0.5, 0.9  # of an image: a part is missing, but most objects remain
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Crop:
 
     left: float
     top: float
-    side: float  # of both, so that the aspect stays
+    side: float  # of both, which keeps the aspect ratio
     mirrored: bool
 
     @staticmethod
@@ -43,7 +43,7 @@ class Crop:
         return Crop(left, top, side, version % 2 == 1)
 
     def of(self, picture: Image.Image) -> Image.Image:
-        """Return that part of a picture, one pixel at least."""
+        """Return that part of an image, at least one pixel."""
         width, height = picture.size
         left, top = int(self.left * width), int(self.top * height)
         right, bottom = (
@@ -76,7 +76,7 @@ def embed_augmented_pictures(
     seed: int,
     drops: Drops,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield AUGMENTED of the images in `samples`: a batch of rows in all its versions, in order.
+    """Yield AUGMENTED of the images in `samples`, in order: each batch of rows in all versions.
 
     Each image is read and decoded once for all versions. A version is a `Crop`, decided by `seed`
     and its number, and prepared as for `embed_images`. Rows whose image cannot be decoded are added

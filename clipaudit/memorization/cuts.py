@@ -1,7 +1,7 @@
 """Cuts: splits of the records into A, B and hold-out, redrawn for each further seed of the models.
 
 The records stay those of the first cut, the allotment, at each size of A and B. So a further cut
-needs no further sample, and one unlucky cut does not recur under every seed.
+needs no new samples, and one unlucky cut does not recur under every seed.
 """
 
 import hashlib
@@ -81,6 +81,6 @@ def with_cut(allotted: pa.Table, cut: pa.Table) -> pa.Table:
 
 
 def within_cut(allotted: pa.Table, cut: pa.Table) -> Bool[np.ndarray, " n"]:
-    """Return which rows of an ALLOTMENT a CUT has: those of larger sets it has not."""
+    """Return which rows of an ALLOTMENT a CUT has; it lacks those that only larger sets have."""
     inside: np.ndarray = np.isin(sample_addresses(allotted), sample_addresses(cut))
     return inside

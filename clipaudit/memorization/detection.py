@@ -33,7 +33,7 @@ from clipaudit.models.workers import Workers
 from clipaudit.progress import Progress
 
 NOT_FINITE = "detection not finite"
-MOST_ASPECT = 4  # longer side by shorter side of what a detector is shown; ours
+MOST_ASPECT = 4  # the largest aspect ratio of an image shown to a detector; ours
 
 _log = logging.getLogger(__name__)
 
@@ -119,14 +119,14 @@ def _run(
     """Return, for each image, whether the model's numbers are finite, and its objects."""
     n, side = len(batch.rows), preparation.size[0]
     canvas = (batch.pixels.shape[1], batch.pixels.shape[2])
-    stored = np.ones((len(batch.pixels), 2), np.int64)  # height, width; beyond the rows anything
+    stored = np.ones((len(batch.pixels), 2), np.int64)  # height, width; beyond the rows any value
     stored[:n] = sizes
     with torch.inference_mode(), _whole_sums():
         images = preparation.tensor(batch.pixels, device)
         options = {}
         if detector.takes_padding:
             mask = torch.from_numpy(_mask(sizes, len(batch.pixels), side, canvas)).to(device)
-            images *= mask[:, None]  # padding is 0 after normalization, as transformers has it
+            images *= mask[:, None]  # padding is 0 after normalization, as in transformers
             options["pixel_mask"] = mask.to(torch.int64)
         outputs = detector.model(pixel_values=images, **options)
         finite = _finite(outputs.logits) & _finite(outputs.pred_boxes)
@@ -145,7 +145,7 @@ def _finite(numbers: torch.Tensor) -> Bool[np.ndarray, " n"]:
 def _whole_sums() -> Iterator[None]:
     """Allow only cumsum among operations without a deterministic kernel on CUDA.
 
-    The DETRs count a mask's ones with it, in float32: whole numbers, the same in any order.
+    The DETRs count a mask's ones with it: whole numbers in float32, equal in any order.
     """
     strict = torch.are_deterministic_algorithms_enabled()
     lenient = torch.is_deterministic_algorithms_warn_only_enabled()
@@ -159,7 +159,7 @@ def _whole_sums() -> Iterator[None]:
         torch.use_deterministic_algorithms(strict, warn_only=lenient)
 
 
-# --- pictures and boxes ---------------------------------------------------------------------------
+# --- images and boxes -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -216,7 +216,7 @@ def _fitted(sizes: Int64[np.ndarray, "*n 2"], side: int) -> Int64[np.ndarray, "*
 def _mask(
     sizes: Int64[np.ndarray, "n 2"], batch: int, side: int, canvas: tuple[int, int]
 ) -> Bool[np.ndarray, "b h w"]:
-    """Return where the padded pictures are; beyond the rows all counts as picture."""
+    """Return which pixels are image, not padding; beyond the rows all count as image."""
     fitted = np.tile(np.array(canvas), (batch, 1))
     fitted[: len(sizes)] = _fitted(sizes, side)
     down, right = (np.arange(edge) for edge in canvas)
@@ -227,7 +227,7 @@ def _mask(
 def _inside(
     corners: Float32[np.ndarray, "m 4"], sizes: Int64[np.ndarray, "m 2"]
 ) -> Float32[np.ndarray, "m 4"]:
-    """Cut boxes of two corners at the picture's edges; return left, top, width and height.
+    """Clip boxes of two corners at the image's edges; return left, top, width and height.
 
     >>> _inside(np.array([[-3, 1, 5, 99]], np.float32), np.array([[10, 20]])).tolist()
     [[0.0, 1.0, 5.0, 9.0]]

@@ -1,4 +1,4 @@
-"""Detectors: object-detection checkpoints of transformers, loaded without code of theirs."""
+"""Detectors: object-detection checkpoints of transformers, loaded without running their code."""
 
 import inspect
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from clipaudit.models.checkpoints import load_with_processor, refuse_gaps
 
 @dataclass(frozen=True)
 class Detector:
-    """A detector and its image processor, both transformers'; `names` has its labels."""
+    """A detector and its image processor, both of transformers; `names` has its labels."""
 
     model: torch.nn.Module
     processor: Any
@@ -23,7 +23,7 @@ class Detector:
 
     @property
     def takes_padding(self) -> bool:
-        """Whether pictures come with their aspect kept, padded, and a mask that says where."""
+        """Whether images keep their aspect ratio, padded, with a mask that marks their pixels."""
         told = "pixel_mask" in inspect.signature(self.model.forward).parameters
         return bool(told and getattr(self.processor, "do_pad", False))
 

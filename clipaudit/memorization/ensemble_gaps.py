@@ -18,7 +18,7 @@ from clipaudit.memorization.ensembles import Block, EnsemblePart, blocks
 from clipaudit.memorization.gaps import ALL, TERMS
 from clipaudit.memorization.settings import RECORD_SETS
 
-# what a target adds up: factors of the mean over A, B and hold-out of A's model less B's
+# by target, the factors of the means over A, B and hold-out of A's model minus B's
 _CONTRASTS = {
     "mean": (0.5, -0.5, 0.0),
     "a": (1.0, 0.0, -1.0),
@@ -26,9 +26,9 @@ _CONTRASTS = {
     "control": (0.0, 0.0, 1.0),
 }
 
-# One row per (k, source, target, measure): all sources together, then each where there are several;
-# targets mean, a, b, control, of which all but the first need a hold-out, and a and b are net of
-# it; ppg, prg, aucg.
+# One row per (k, source, target, measure). Sources: all together, then each if there are several.
+# Targets: mean, a, b, control; all but mean need a hold-out, and a and b are net of it. Measures:
+# ppg, prg, aucg.
 ENSEMBLE_GAPS = pa.schema(
     [
         pa.field("k", pa.int32(), nullable=False),
@@ -41,7 +41,7 @@ ENSEMBLE_GAPS = pa.schema(
         pa.field("value", pa.float64(), nullable=False),  # the mean over seeds
         pa.field("low", pa.float64(), nullable=False),  # 95 %, over records and seeds
         pa.field("high", pa.float64(), nullable=False),
-        # less the same of the models to compare with, seed by seed; null without any
+        # minus the value of the models to compare with, seed by seed; null without any
         pa.field("change", pa.float64()),
         pa.field("change_low", pa.float64()),
         pa.field("change_high", pa.float64()),
@@ -85,7 +85,8 @@ def ensemble_gaps(
 class _Moments:
     """Sums over records of x and of 1, and of their products; one column per seed and set.
 
-    x is a record's difference in the columns of the sets that it is in, else 0, as is the 1.
+    In the column of the record's set under a seed, x is its difference; in other columns x and the
+    1 are 0.
     """
 
     sums: Float64[np.ndarray, " columns"]
@@ -127,7 +128,7 @@ def _both(
 def _rows(
     values: _Moments, changes: _Moments | None, contrast: Float64[np.ndarray, " sets"]
 ) -> list[dict[str, object]]:
-    """Return the row of a target; none if a set that it needs has no records."""
+    """Return the row of a target, or no row if a set that it needs has no records."""
     counts = np.diag(values.counts).reshape(-1, len(contrast))
     needed = counts[:, contrast != 0]
     if not needed.all():
@@ -156,7 +157,7 @@ def _estimate(
     seeds = len(n) // len(contrast)
     factors = np.tile(contrast, seeds)
     by_seed = (factors * means).reshape(seeds, -1).sum(axis=1)
-    # of what records add: each off the mean of its set
+    # products of the records' deviations, each from the mean of its set
     centred = (
         moments.products
         - moments.crosses * means[None, :]

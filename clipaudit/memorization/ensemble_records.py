@@ -24,10 +24,10 @@ from clipaudit.memorization.ensembles import Block, EnsemblePart, blocks
 from clipaudit.memorization.resampling import PERMUTATIONS, generator
 from clipaudit.memorization.settings import RECORD_SETS
 
-ENUMERATED = 8  # seeds: all 3^8 draws of a record's sets are weighed; beyond, PERMUTATIONS of them
-_BLOCK = 1 << 10  # records held at once with all draws: memory, never results
+ENUMERATED = 8  # up to 8 seeds all draws of a record's sets count, at most 3^8; else PERMUTATIONS
+_BLOCK = 1 << 10  # records held at once with all draws: affects only memory
 
-# One row per (k, source, record), in this order, of the records whose picture has a label.
+# One row per (k, source, record), in this order, of the records whose image has a label.
 ENSEMBLE_RECORDS = pa.schema(
     [
         pa.field("k", pa.int32(), nullable=False),
@@ -36,7 +36,7 @@ ENSEMBLE_RECORDS = pa.schema(
         pa.field("row", pa.int32(), nullable=False),
         pa.field("models", pa.int32(), nullable=False),
         pa.field("trained_on_it", pa.int32(), nullable=False),  # of the models
-        # mean recall of these less that of the others; null where there are none of these
+        # mean recall of these minus that of the others; null if there are none of these
         pa.field("memorization", pa.float64()),
         pa.field("p_value", pa.float64(), nullable=False),  # one-sided: of recalling more
         pa.field("q_value", pa.float64(), nullable=False),  # among all rows of this k
@@ -53,9 +53,9 @@ def ensemble_records(
 ) -> pa.Table:
     """Return the ENSEMBLE_RECORDS of models under several seeds.
 
-    `parts` gives the parts, and is called twice. `sources` name theirs, in the order of the rows.
-    `seed` draws sets if there are more than ENUMERATED seeds. Memory grows only with the rows.
-    Raises InputError as `blocks`.
+    `parts` gives the parts, and is called twice. `sources` are theirs, in the order of the rows.
+    `seed` decides the draws if there are more than ENUMERATED seeds. Memory grows only with the
+    rows. Raises InputError as `blocks`.
     """
     sizes = {source: np.zeros(len(RECORD_SETS)) for source in sources}
     for part in parts():
@@ -140,11 +140,11 @@ def _p_values(
     gains = block.recalls[0] - block.recalls[1]
     signs = (block.sets == 0).astype(np.float64) - (block.sets == 1)
     found = np.empty(len(gains))
-    own = 1 - chances.sum() if len(chances) == PERMUTATIONS else 0.0  # the actual draw is one, too
+    own = 1 - chances.sum() if len(chances) == PERMUTATIONS else 0.0  # the actual draw counts too
     for first in range(0, len(gains), _BLOCK):
         rows = slice(first, first + _BLOCK)
         actual = (signs[rows] * gains[rows]).sum(axis=1)
-        # sums of floats: what is equal in real numbers may fall short by some bits
+        # sums of floats: equal real numbers may differ by some bits
         above = gains[rows] @ draws.T >= actual[:, None] - 1e-9
         found[rows] = own + above @ chances
     return np.minimum(found, 1.0).round(DECIMALS)

@@ -21,7 +21,7 @@ class SeedPart:
     recalls_a: pa.Table  # RECALLS
     recalls_b: pa.Table
     kept: Mapping[str, pa.Table]  # MANIFEST rows of the RECORD_SETS that the source has
-    # RECALLS of the models of A and of B to compare these with, of the same cut
+    # RECALLS of the models of A and of B to compare with, of the same cut
     baseline: tuple[pa.Table, pa.Table] | None = None
 
 

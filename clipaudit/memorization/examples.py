@@ -23,28 +23,28 @@ from clipaudit.memorization.pairs import matched_recalls
 from clipaudit.memorization.recall import sample_labels
 
 MODELS = ("target", "reference")  # trained on the record, and not trained on it
-SHARES = ("share_of_members", "share_of_holdout")  # of records with as large a gap
+SHARES = ("share_of_members", "share_of_holdout")  # of records with at least as large a gap
 
-# One row per (example, model, label), by rank, target before reference, neighbors descending,
-# label: the labels that the k nearest public images hold, and the true ones that were missed.
+# One row per (example, model, label): labels that the k nearest public images show, and missed true
+# ones. By rank, target before reference, neighbors descending, label.
 EXAMPLES = pa.schema(
     [
         pa.field("rank", pa.int32(), nullable=False),  # 0: the most memorized
-        pa.field("source", pa.string(), nullable=False),  # the corpus that the record is of
+        pa.field("source", pa.string(), nullable=False),  # the record's corpus
         pa.field("shard", pa.int32(), nullable=False),
         pa.field("row", pa.int32(), nullable=False),
         pa.field("uid", pa.string(), nullable=False),
         pa.field("caption", pa.string(), nullable=False),
         pa.field("model", pa.string(), nullable=False),  # target or reference
         pa.field("k", pa.int32(), nullable=False),  # public images asked for
-        # of the records with a label: those with at least so large a difference of recalls
+        # of the records with a label: those with at least as large a difference of recalls
         pa.field("share_of_members", pa.float64(), nullable=False),
         pa.field("share_of_holdout", pa.float64()),  # null: no record of the hold-out has a label
         pa.field("label", pa.int32(), nullable=False),
         pa.field("name", pa.string()),  # null: the label has no name
-        # how many of the k nearest images hold it; 0: a true label that was missed
+        # how many of the k nearest images show it; 0: a true label that was missed
         pa.field("neighbors", pa.int32(), nullable=False),
-        pa.field("is_true", pa.bool_(), nullable=False),  # whether the record's picture holds it
+        pa.field("is_true", pa.bool_(), nullable=False),  # whether the record's image shows it
     ]
 )
 _LABELS = pa.list_(pa.field("label", pa.int32(), nullable=False))
@@ -58,19 +58,19 @@ EXAMPLE_NEIGHBORS = pa.schema(
         pa.field("similarity", pa.float64(), nullable=False),
         pa.field("public_shard", pa.int32(), nullable=False),
         pa.field("public_row", pa.int32(), nullable=False),
-        # the labels of this image, each once, ascending: those of the record's picture, and others
+        # distinct labels of this image, ascending: those that the record's image has, and others
         pa.field("true_labels", _LABELS, nullable=False),
         pa.field("false_labels", _LABELS, nullable=False),
     ]
 )
 
-# One row per object of an example's own picture that has a box, by rank, then as in OBJECTS.
+# One row per object of an example's own image that has a box, by rank, then as in OBJECTS.
 EXAMPLE_BOXES = pa.schema(
     [
         pa.field("rank", pa.int32(), nullable=False),
         pa.field("label", pa.int32(), nullable=False),
         pa.field("score", pa.float32(), nullable=False),
-        # in pixels of the stored picture
+        # in pixels of the stored image
         pa.field("left", pa.float32(), nullable=False),
         pa.field("top", pa.float32(), nullable=False),
         pa.field("width", pa.float32(), nullable=False),
@@ -141,7 +141,7 @@ def most_memorized(
     shown = [sample_addresses(table, "public_shard", "public_row") for table in near.values()]
     public = _rows_at(material.public, np.unique(np.concatenate(shown)))
     labels = {model: sample_labels(near[model], truths, public, chosen, k=k) for model in MODELS}
-    # most parts repeat what others say
+    # most parts repeat the labels of others
     every = pa.concat_tables(material.vocabulary).group_by(["label", "name"], use_threads=False)
     names = merged_vocabulary([every.aggregate([])])
     return Examples(
@@ -164,11 +164,11 @@ def _gaps(recalls: Mapping[str, pa.Table], records: pa.Table) -> pa.Table:
 def _candidates(members: pa.Table, examples: int) -> pa.Table:
     """Return the best of the `_gaps`, and all ties with the last of them.
 
-    So only these need uids, which break ties.
+    Uids break ties, so only these need them.
     """
     gap, truths = members["gap"].to_numpy(), members["truths"].to_numpy()
     rows = np.flatnonzero(gap > 0)
-    # Of equal differences, that of fewer labels is the larger one of recalls.
+    # With equal differences, fewer labels mean a larger difference of recalls.
     order = rows[np.lexsort((truths[rows], -gap[rows]))]
     if len(order) > examples:
         last = order[examples - 1]
@@ -316,7 +316,7 @@ def _neighbors_table(
 
 
 def _label_sets(objects: pa.Table) -> dict[int, set[int]]:
-    """Return the labels of each picture by address."""
+    """Return the labels of each image by address."""
     labels = objects["labels"].to_pylist()
     return {
         address: set(held or ())
@@ -339,5 +339,5 @@ def _boxes_table(places: Int64[np.ndarray, " n"], truths: pa.Table) -> pa.Table:
 
 
 def _ranks(places: Int64[np.ndarray, " n"], addresses: Int64[np.ndarray, " m"]) -> pa.Array:
-    """Return the place in the list of each address's example."""
+    """Return the rank of each address's example: its place in the list."""
     return pc.index_in(pa.array(addresses), pa.array(places))

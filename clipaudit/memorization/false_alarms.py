@@ -24,7 +24,7 @@ from clipaudit.memorization.recall import RECALLS
 from clipaudit.memorization.settings import RECORD_SETS
 from clipaudit.plaindata import Row
 
-TRUTHS = 3  # objects of a picture
+TRUTHS = 3  # objects of an image
 K = 10
 _SOURCE = "simulated"
 
@@ -37,8 +37,8 @@ class World:
     records: int = 300
     memorized: float = 0.0  # recalled more of records that a model was trained on
     ahead: float = 0.0  # recalled more of every record by A's models
-    one_cut: bool = False  # under all seeds
-    baseline: "World | None" = field(default=None, repr=False)  # to compare with, of equal cuts
+    one_cut: bool = False  # the same sets under all seeds
+    baseline: "World | None" = field(default=None, repr=False)  # to compare with, on the same cuts
 
 
 def simulated(generator: np.random.Generator, world: World) -> EnsemblePart:
@@ -67,7 +67,7 @@ def _models(
 
 
 def recalls(correct: Int64[np.ndarray, " n"]) -> pa.Table:
-    """Return the RECALLS of a model that finds so many labels of records, and two wrong ones."""
+    """Return the RECALLS of a model that finds these numbers of labels, and two wrong ones."""
     n = len(correct)
     shard, row = shards_and_rows(np.arange(n))
     columns = {

@@ -4,11 +4,11 @@ Jayaraman et al., NeurIPS 2024, Sec. 3.2, Fig. 2 and 3: https://arxiv.org/abs/24
 whose image has no label are left out, as in the published code, and counted. Differences:
 
 * `aucg` is the area between the exact survival curves of recall, which is the mean difference of
-  recalls. The published code's form, `aucg_histogram`, is beside it: each model's recalls go into
-  100 equal bins between their own lowest and highest, and each then counts as the upper end of its
-  bin (that is what the area under a stair over the bins' lower ends is). Where all recalls are one
-  value v, the code's histogram reaches from v - 1/2 to v + 1/2, so each counts as v + 1/100. Bins
-  are found exactly here; the code rounds, which may move a recall on a border by one bin.
+  recalls. `aucg_histogram` is the published code's form. Each model's recalls go into 100 equal
+  bins between their own lowest and highest, and each then counts as the upper end of its bin: the
+  area under a stair over the bins' lower ends. If all recalls are one value v, the code's histogram
+  reaches from v - 1/2 to v + 1/2, so each counts as v + 1/100. Bins are found exactly here; the
+  code rounds, which may move a recall on a border by one bin.
 * The code attacks only A. One of two trained models finds more of *any* image than the other, so
   the gap of one direction reflects the two models as much as membership, which an interval over
   records does not cover. The mean of both directions is the difference in differences, which
@@ -39,8 +39,9 @@ ALL = ""  # all sources together
 CONTROL = "control"  # the hold-out, attacked as if it were A
 TARGETS = ("mean", "a", "b", CONTROL)
 
-# One row per (source, target, measure): all sources together, then each where there are several;
-# targets mean, a, b, control, as far as there are records; ppg, prg, aucg, aucg_histogram.
+# One row per (source, target, measure). Sources: all together, then each if there are several.
+# Targets: mean, a, b, control, as far as there are records. Measures: ppg, prg, aucg,
+# aucg_histogram.
 GAPS = pa.schema(
     [
         pa.field("source", pa.string(), nullable=False),  # "": all together
@@ -48,24 +49,24 @@ GAPS = pa.schema(
         # of A; mean: of both; control: the hold-out, the model of A less that of B
         pa.field("target", pa.string(), nullable=False),
         pa.field("measure", pa.string(), nullable=False),
-        # target minus reference, over the evaluated records; all of these are null without any
+        # target minus reference, over the evaluated records; without any, all values are null
         pa.field("value", pa.float64()),
         # over 100 draws of a tenth of the evaluated records (at least one), with replacement;
-        # the standard deviation of these very draws (divided by 100), as the paper's "mean +- std"
+        # their standard deviation (divided by 100, not 99), as the paper's "mean +- std"
         pa.field("draws_mean", pa.float64()),
         pa.field("draws_std", pa.float64()),
         # of mean and control: 95 %, from 2000 bootstraps of each set's evaluated records
         pa.field("low", pa.float64()),
         pa.field("high", pa.float64()),
-        # of a and b: the value less what the same models differ by on the hold-out, and its 95 %
+        # of a and b: the value minus the same models' difference on the hold-out, and its 95 %
         pa.field("net", pa.float64()),
         pa.field("net_low", pa.float64()),
         pa.field("net_high", pa.float64()),
-        # of mean: two-sided, of permuting which records are in A and which in B; null for
-        # aucg_histogram, whose bins depend on all records at once: it is no sum over records
+        # of mean: two-sided, from permuting which records are in A and which in B; null for
+        # aucg_histogram, which is no sum over records, since its bins depend on all of them
         pa.field("p_value", pa.float64()),
         pa.field("evaluated", pa.int64(), nullable=False),
-        pa.field("dropped", pa.int64(), nullable=False),  # records without a label of their own
+        pa.field("dropped", pa.int64(), nullable=False),  # records whose image has no label
     ]
 )
 
@@ -74,8 +75,8 @@ SURVIVAL = pa.schema(
     [
         pa.field("model", pa.string(), nullable=False),  # target or reference
         pa.field("recall", pa.float64(), nullable=False),
-        pa.field("at_least", pa.float64(), nullable=False),  # share of records with it or more
-        pa.field("records", pa.int64(), nullable=False),  # with exactly it
+        pa.field("at_least", pa.float64(), nullable=False),  # share of records with at least this
+        pa.field("records", pa.int64(), nullable=False),  # with exactly this recall
     ]
 )
 
@@ -86,9 +87,9 @@ def population_gaps(attacks: Mapping[str, BySource], *, seed: int) -> pa.Table:
     """Return the GAPS of the attacks a, b and control, each the Pairs of records by source.
 
     `mean` needs records of A and of B, `net` a hold-out of the same source. `seed`, 0 or more,
-    decides all draws; each source, attack and measure draws for itself, so none depends on what
-    else is asked. Draws pick kinds of records, not records: the cost depends on how many distinct
-    outcomes there are.
+    decides all draws. Each source, attack and measure has its own draws, so none depends on which
+    others are computed. Draws pick kinds of records, not records, so the cost depends on the number
+    of distinct outcomes.
     """
     sources = list(dict.fromkeys(name for pairs in attacks.values() for name in pairs))
     groups = {ALL: sources} | {name: [name] for name in sources if len(sources) > 1}
@@ -138,7 +139,7 @@ def _numbers(found: Mapping[str, Estimate], name: str) -> dict[str, object]:
     if name in ("mean", CONTROL):
         drawn |= dict(zip(("low", "high"), own.bounds(), strict=True))
     elif CONTROL in found:
-        # the hold-out is attacked as A is, so the models stand the other way round for B
+        # the hold-out is attacked as A is, so for B its gap has the opposite sign
         net = own.plus(found[CONTROL].times(Fraction(-1 if name == "a" else 1)))
         drawn |= dict(zip(("net_low", "net_high"), net.bounds(), strict=True))
         drawn["net"] = net.value
@@ -167,7 +168,7 @@ def _strata(attacks: Mapping[str, BySource], terms: "Terms") -> list[Stratum]:
 def survival(pairs: Pairs) -> pa.Table:
     """Return the SURVIVAL of both models' recalls over the evaluated records (Fig. 3).
 
-    The area between the curves over [0, 1] is `aucg`. No evaluated records give no rows.
+    The area between the curves over [0, 1] is `aucg`. Without evaluated records there are no rows.
     """
     kept = pairs.evaluated()
     tables = [SURVIVAL.empty_table()]
@@ -191,7 +192,7 @@ Terms = Callable[[Pairs], Float64[np.ndarray, " outcomes"]]
 
 def _precision_signs(kept: Pairs) -> Int64[np.ndarray, " outcomes"]:
     """Return 1 where the target is more precise, -1 where the reference is, 0 in a tie."""
-    # Crosswise products compare fractions exactly; none predicted is 0 of 1.
+    # Cross products compare fractions exactly; without predictions, precision is 0 of 1.
     target = kept.target_correct * np.maximum(kept.reference_predicted, 1)
     signs: np.ndarray = np.sign(
         target - kept.reference_correct * np.maximum(kept.target_predicted, 1)
@@ -265,8 +266,8 @@ def _binned_mean(
 ) -> Float64[np.ndarray, " draws"]:
     """Return the mean of recalls, each moved up to the end of its bin; see the module.
 
-    Recalls correct / truths ascend; `counts` say how often each occurs in a draw. All integers
-    until the last step: with fewer than 30,000 labels in a picture none overflows.
+    Recalls correct / truths ascend; `counts` say how often each occurs in a draw. All numbers are
+    integers until the last step; with fewer than 30,000 labels in an image none overflows.
     """
     occurs = counts > 0
     low = occurs.argmax(axis=1)

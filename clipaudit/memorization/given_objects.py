@@ -13,7 +13,7 @@ from clipaudit.corpora.addresses import sample_addresses
 from clipaudit.corpora.statements import is_finite
 from clipaudit.memorization.stated import objects_of_entries
 
-# lists of SORTED_OBJECTS, and what an object of a sample's JSON calls one of their values
+# lists of SORTED_OBJECTS, and the field of an object in a sample's JSON for one of their values
 _FIELDS = {"labels": "category_id", "names": "category", "scores": "score", "boxes": "bbox"}
 
 _log = logging.getLogger(__name__)
@@ -24,7 +24,7 @@ def take_objects(
 ) -> tuple[pa.Table, pa.Table]:
     """Return the OBJECTS of `samples` in `given`, and the VOCABULARY of their labels.
 
-    `given` are SORTED_OBJECTS, perhaps with other samples. Objects with a score count if it is
+    `given` are SORTED_OBJECTS, perhaps with other samples. Objects with a score count only if it is
     above `threshold`. A sample without a row shows no objects; the log counts these. `names` are
     those of `objects_of_dataset`. Samples ascend by (shard, row), and so do the OBJECTS.
 

@@ -12,7 +12,7 @@ from clipaudit.errors import StoreError
 
 @dataclass(frozen=True, eq=False)
 class LabelledImages:
-    """Images by rising address, and their labels: those of image i are values[starts[i]:...]."""
+    """Images by rising address; the labels of image i are values[starts[i]:starts[i + 1]]."""
 
     addresses: Int64[np.ndarray, " n"]
     starts: Int64[np.ndarray, " n_and_1"]
@@ -20,10 +20,10 @@ class LabelledImages:
 
     @classmethod
     def of(cls, table: pa.Table, name: str) -> "LabelledImages":
-        """Read them off a table sorted by (shard, row), `name` in messages; a null has none."""
+        """Read a table sorted by (shard, row), in messages called `name`; null means no labels."""
         addresses = sample_addresses(table)
         _check_order(addresses, name)
-        # Chunk by chunk: joined, a list column may hold more than its int32 offsets can say.
+        # Chunk by chunk, since a joined list column may exceed its int32 offsets.
         chunks = table["labels"].chunks
         lengths = [np.asarray(part.value_lengths().fill_null(0)) for part in chunks]
         values = [part.flatten().to_numpy(zero_copy_only=False) for part in chunks]
@@ -34,10 +34,10 @@ class LabelledImages:
     def labels(
         self, images: Int64[np.ndarray, " m"]
     ) -> tuple[Int64[np.ndarray, " found"], Int64[np.ndarray, " found"]]:
-        """Return all labels of some images: which of the m holds it, and the label."""
+        """Return all labels of m images: for each its image's place among the m, and the label."""
         first, lengths = self.starts[images], self.starts[images + 1] - self.starts[images]
         holder = np.repeat(np.arange(len(images)), lengths)
-        before = np.cumsum(lengths) - lengths  # labels of the images in front
+        before = np.cumsum(lengths) - lengths  # labels of the images before
         places = np.arange(len(holder)) + (first - before)[holder]
         return holder, self.values[places].astype(np.int64)
 
@@ -45,7 +45,7 @@ class LabelledImages:
 def places_among(
     addresses: Int64[np.ndarray, " n"], wanted: Int64[np.ndarray, " m"], what: str, table: str
 ) -> Int64[np.ndarray, " m"]:
-    """Return where each wanted address stands among sorted ones."""
+    """Return the place of each wanted address among sorted ones."""
     places = np.searchsorted(addresses, wanted)
     known = places < len(addresses)
     known[known] = addresses[places[known]] == wanted[known]

@@ -28,7 +28,7 @@ GAPS_BY_K = pa.schema([_K, *GAPS])
 SURVIVAL_BY_K = pa.schema([_K, _ATTACK, *SURVIVAL])
 SAMPLE_GAPS_BY_K = pa.schema([_K, _ATTACK, *SAMPLE_GAPS])
 
-# a table of rows with (shard, row), by the name of the source that they are of
+# tables of rows with (shard, row), each with the name of its source
 BySource = Iterable[tuple[str, pa.Table]]
 
 
@@ -106,9 +106,9 @@ def _attacks(part: AttackedPart, k: int) -> Iterator[tuple[str, tuple[pa.Table, 
 
 
 def in_one_corpus(tables: BySource, shards: Mapping[str, int]) -> pa.Table:
-    """Return the rows of several sources as those of one corpus: their shards counted on.
+    """Return the rows of several sources as those of one corpus, with shards numbered across them.
 
-    `shards` says how many each source has, in their order; the order of the tables stays.
+    `shards` has the number of shards of each source, in order; the tables keep their order.
 
     >>> rows = pa.table({"shard": pa.array([0], pa.int32()), "row": pa.array([7], pa.int32())})
     >>> in_one_corpus([("web", rows), ("coco", rows)], {"web": 5, "coco": 1})["shard"].to_pylist()

@@ -23,7 +23,7 @@ REPEATS: dict[Group, str] = {
 }
 BEYOND_SIZE = "beyond the size of the set"
 
-# The samples that are in a set in the end, in the order of SAMPLES.
+# The samples that are finally in a set, in the order of SAMPLES.
 MEMBERS = pa.schema(
     [
         pa.field("shard", pa.int32(), nullable=False),
@@ -73,7 +73,7 @@ def overlap_drops(overlaps: pa.Table, samples: pa.Table) -> pa.Table:
 
 
 def of_kind(members: pa.Table, kind: Kind) -> pa.Table:
-    """Return the public MEMBERS, or all others, whose captions are attacked."""
+    """Return the public MEMBERS, or the records, whose captions are attacked."""
     public = pc.equal(members["set"], "public")
     return members.filter(public if kind == "public" else pc.invert(public))
 
@@ -100,13 +100,16 @@ def manifest_of_set(
 ) -> pa.Table:
     """Return the MANIFEST of `set`: the rows of the MANIFEST `base` of a part, in its order.
 
-    A sample is kept if the base keeps it, if `allotted`, an ALLOTMENT, has it in the set and as its
-    group's representative, if `leaving`, OVERLAPS of `corpus`, has no row for it, and if `within`
-    (a value for each row of `allotted`; None: all) is true. Rows of samples of other parts are
-    ignored. Samples that the base dropped stay unchanged. The first of these reasons counts: not
-    drawn, duplicates another sample of its `group`, allotted to another set, duplicates a record
-    (by the first of HOWS), beyond the size. The duplicated sample is named if it is of the same
-    corpus.
+    A sample is kept if
+    * the base keeps it;
+    * `allotted`, an ALLOTMENT, has it in the set, as its group's representative;
+    * `leaving`, OVERLAPS of `corpus`, has no row for it; and
+    * `within`, a value for each row of `allotted`, is true (None: all are).
+
+    Rows of samples of other parts are ignored. Samples that the base dropped stay unchanged. The
+    first of these reasons counts: not drawn, duplicates another sample of its `group`, allotted to
+    another set, duplicates a record (by the first of HOWS), beyond the size. The duplicated sample
+    is named if it is of the same corpus.
     """
     within = np.ones(len(allotted), dtype=bool) if within is None else within
     allotted = allotted.append_column("within", pa.array(within))
@@ -146,7 +149,7 @@ def _find(table: pa.Table, among: pa.Table) -> pa.Array:
 
 
 def _first_overlaps(leaving: pa.Table) -> pa.Table:
-    """Return one row of OVERLAPS for each sample: by HOWS, then of the lowest other sample."""
+    """Return each sample's first row of OVERLAPS, by HOWS, then by its lowest other sample."""
     number = pc.index_in(leaving["how"], value_set=pa.array(HOWS))
     keys = ("number", "other_set", "other_corpus", "other_shard", "other_row")
     ordered = leaving.append_column("number", number)

@@ -21,15 +21,15 @@ _SCORES = pa.list_(pa.field("score", pa.float32(), nullable=False))
 _BOX = pa.list_(pa.field("edge", pa.float32(), nullable=False))
 _BOXES = pa.list_(pa.field("box", _BOX))
 
-# One row per annotated picture, also of one without objects. The three lists have one entry per
-# object, by score descending, then label, then box, objects without a box last.
+# One row per annotated image, even without objects. The three lists have one entry per object, by
+# score descending, then label, then box, objects without a box last.
 OBJECTS = pa.schema(
     [
         pa.field("shard", pa.int32(), nullable=False),
         pa.field("row", pa.int32(), nullable=False),
         pa.field("labels", _LABELS, nullable=False),  # a label may repeat
-        pa.field("scores", _SCORES, nullable=False),  # 1.0 where a dataset states none
-        # left, top, width, height, in pixels of the stored picture; null: the dataset states none
+        pa.field("scores", _SCORES, nullable=False),  # 1.0 if a dataset states none
+        # left, top, width, height, in pixels of the stored image; null: the dataset states none
         pa.field("boxes", _BOXES, nullable=False),
     ]
 )
@@ -131,8 +131,8 @@ def count_objects(
     `parts` are the source's: MEMBERS, read for shard, row and set, and OBJECTS, read for shard, row
     and labels. A member that OBJECTS lacks shows no object. Raises InputError, which names the
     `source` and the `annotator`, if A and B together or the public set have members but no object,
-    since recall would be undefined. A hold-out without objects has no row in the tables and is not
-    refused: a small one may have none by chance.
+    since recall would be undefined. A hold-out without objects is not refused: a small one may have
+    none by chance.
     """
     members: Counter[str] = Counter()
     shown: Counter[str] = Counter()

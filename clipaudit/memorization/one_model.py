@@ -1,11 +1,11 @@
 """One-model déjà vu: the reference predicts objects from captions alone, without a second model.
 
-Kokhlikyan et al. 2025: https://arxiv.org/abs/2504.05651. A reference predicts the objects of a
-picture from its caption and the public set. `words` is naive Bayes over the words of public
-captions, which needs no model; `captions` takes the labels of the pictures whose captions are
-nearest to the record's, by a text tower. What the target recalls beyond a reference it may have
-from training, or from knowing pictures better than words tell: the hold-out measures the latter,
-and the difference of both is the evidence.
+Kokhlikyan et al. 2025: https://arxiv.org/abs/2504.05651. A reference predicts the objects of an
+image from its caption and the public set. `words` is naive Bayes over the words of public captions,
+which needs no model; `captions` takes the labels of the images whose captions are nearest to the
+record's, by a text tower. The target may recall more than a reference because it trained on the
+record, or because it knows images better than words tell. The hold-out measures the latter; the
+difference of both is the evidence.
 
 Differences: naive Bayes counts only the words that a caption has, not those that it lacks, and
 names as many labels as the target for the same record, so that neither gains by guessing more.
@@ -27,7 +27,7 @@ from clipaudit.memorization.labelled import LabelledImages, places_among
 from clipaudit.memorization.pairs import matched_recalls, one_by_one
 from clipaudit.memorization.recall import BLOCK_RECORDS, RECALLS
 
-_DECIMALS = 9  # of log odds: sums in another order tie as equal ones do
+_DECIMALS = 9  # of log odds, so that equal ones tie in any order of summation
 _WORD = re.compile(r"\w+")
 
 # Spearman's correlation of the gaps of members, or of the hold-out, with those between two models
@@ -39,14 +39,13 @@ ONE_MODEL = pa.schema(
         pa.field("k", pa.int32(), nullable=False),
         pa.field("reference", pa.string(), nullable=False),
         pa.field("measure", pa.string(), nullable=False),  # prg, aucg: as in GAPS
-        # members, holdout: the gap on them; net: their difference; less_model: net, less that
+        # members, holdout: the gap on them; net: their difference; less_model: net, minus that
         # between two models; AGREEMENTS
         pa.field("part", pa.string(), nullable=False),
-        pa.field(
-            "records", pa.int64(), nullable=False
-        ),  # with an object; of both, for net and less_model
-        pa.field("value", pa.float64()),  # null: too few records, or all alike for a correlation
-        pa.field("low", pa.float64()),  # 95 %; null where records do not vary
+        # with an object; of both, for net and less_model
+        pa.field("records", pa.int64(), nullable=False),
+        pa.field("value", pa.float64()),  # null: too few records, or no variation for a correlation
+        pa.field("low", pa.float64()),  # 95 %; null if records do not vary
         pa.field("high", pa.float64()),
     ]
 )
@@ -71,13 +70,14 @@ def recall_by_words(
 ) -> pa.Table:
     """Return the RECALLS of naive Bayes over the words of captions, in the order of `target`.
 
-    `target` are a model's RECALLS: for each of them as many labels are predicted as the model
-    predicts, or all that public images show. `records` and `captions` have the columns shard, row
-    and `caption`, of the records and the public images; `truths` and `shown` their `labels`, sorted
-    by (shard, row). Public images without a caption, or of unknown objects, are left out. Words
-    are runs of letters, digits and underscores, casefolded, and count once a caption. Labels come
-    by log odds, the lower label in a tie; a caption without known words predicts the most frequent
-    labels. `similarity` is null. StoreError for a record that `records` or `truths` lacks.
+    `target` are a model's RECALLS. Each row predicts as many labels as the model does, but at most
+    all that public images show. `records` and `captions` have the columns shard, row and `caption`,
+    of the records and the public images; `truths` and `shown` their `labels`, sorted by (shard,
+    row). Public images without a caption, or with unknown objects, are left out. Words are runs of
+    letters, digits and underscores, casefolded, and count once per caption. The labels with the
+    highest log odds are predicted, the lower label in a tie; a caption without known words predicts
+    the most frequent labels. `similarity` is null. Raises StoreError for a record that `records` or
+    `truths` lacks.
     """
     model = _Bayes.fitted(records["caption"].to_pylist(), captions, shown)
     addresses = sample_addresses(target)
@@ -143,7 +143,7 @@ class _Bayes(NamedTuple):
     ) -> Int64[np.ndarray, "n labels_and_1"]:
         """Return how many of the first 0, 1, ... labels of each caption are true ones.
 
-        `truths` are the numbers of captions, and a label that its picture shows.
+        `truths` are the caption's number and the label, for each label that its image shows.
         """
         odds = _indicators(captions, self.words) @ self.weights + self.prior  # (n, labels)
         order = np.argsort(-odds.round(_DECIMALS), axis=1, kind="stable")
@@ -166,14 +166,13 @@ def one_model(
 ) -> pa.Table:
     """Return the ONE_MODEL of a target against each reference, from their RECALLS.
 
-    `members` and `holdout` are tables whose (shard, row) say which records are which. Records whose
-    picture has no label are left out. The reference `model`, if there is one, is a second model
-    that never saw the members: the others have agreements with it. In aggregate it is `less_model`,
-    in which the target's recall cancels: 0 where both references serve alike. By record it is a
-    rank correlation. There both gaps share the target's recall, so they agree without memory too;
-    the hold-out says how far. Bounds are those of normal
-    means, and for Spearman's correlation by Fisher's transformation (Bonett and Wright,
-    Psychometrika 2000: https://doi.org/10.1007/BF02294183).
+    `members` and `holdout` are tables whose (shard, row) identify the records. Records whose image
+    has no label are left out. The reference `model`, if there is one, is a second model that never
+    saw the members; the other references are compared with it. In `less_model` the target's recall
+    cancels: 0 means that both references serve equally. AGREEMENTS are rank correlations over
+    records. Both gaps share the target's recall, so they agree even without memory; the hold-out
+    measures how far. Bounds are those of normal means, and for Spearman's correlation by Fisher's
+    transformation (Bonett and Wright, Psychometrika 2000: https://doi.org/10.1007/BF02294183).
     """
     rows = []
     for k in neighbors:

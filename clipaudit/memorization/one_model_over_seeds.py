@@ -19,8 +19,8 @@ ONE_MODEL_OVER_SEEDS = pa.schema(
         pa.field("part", pa.string(), nullable=False),
         pa.field("seeds", pa.int32(), nullable=False),
         pa.field("records", pa.int64(), nullable=False),  # of the first seed
-        pa.field("value", pa.float64()),  # the mean over seeds; null: not known of each seed
-        pa.field("low", pa.float64()),  # 95 %, over records and seeds; null where a seed has none
+        pa.field("value", pa.float64()),  # the mean over seeds; null: unknown for some seed
+        pa.field("low", pa.float64()),  # 95 %, over records and seeds; null if a seed has none
         pa.field("high", pa.float64()),
     ]
 )
@@ -38,7 +38,7 @@ def one_model_over_seeds(seeds: Sequence[pa.Table]) -> pa.Table:
 
 
 def _over_seeds(tests: Sequence[Row]) -> dict[str, object]:
-    """Return the row of the same kind of each seed."""
+    """Return the mean of each seed's row of one kind."""
     (kind,) = {tuple(test[name] for name in _ROW) for test in tests}
     found: dict[str, object] = dict(zip(_ROW, kind, strict=True))
     found |= {"seeds": len(tests), "records": tests[0]["records"]}

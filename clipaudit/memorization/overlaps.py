@@ -30,7 +30,7 @@ OVERLAPS = pa.schema(
         pa.field("row", pa.int32(), nullable=False),
         pa.field("set", pa.string(), nullable=False),  # one of SETS
         pa.field("how", pa.string(), nullable=False),  # one of HOWS
-        # the record that it repeats, in one of RECORD_SETS
+        # the record that it duplicates, in one of RECORD_SETS
         pa.field("other_corpus", pa.string(), nullable=False),
         pa.field("other_shard", pa.int32(), nullable=False),
         pa.field("other_row", pa.int32(), nullable=False),
@@ -76,13 +76,13 @@ def near_duplicates(
 ) -> pa.Table:
     """Return the OVERLAPS of the samples `own` of a corpus by similarity.
 
-    Near: 1 - similarity < `distance`, strict. `own` are EMBEDDINGS with a column `set`. Each entry
-    of `others` is a corpus's name, one of RECORD_SETS, and the EMBEDDINGS of that corpus's records
-    in the set, in blocks. Few entries of many rows are quicker than many of few. The record that a
-    row names is the most similar but the sample itself, then the lowest by (shard, row), set and
-    corpus name. `start` starts a search for the two nearest to each query. The order of rows,
-    blocks and entries never shows, nor does how the search runs. No samples or no others give no
-    rows.
+    Near means 1 - similarity < `distance`. `own` are EMBEDDINGS with a column `set`. Each entry of
+    `others` is a corpus's name, one of RECORD_SETS, and the EMBEDDINGS of that corpus's records in
+    the set, in blocks. Few entries of many rows are faster than many of few. A row names the most
+    similar record, except the sample itself; in a tie the lowest by (shard, row), set and corpus
+    name. `start` starts a search for the two nearest to each query. Results do not depend on the
+    order of rows, blocks and entries, or on how the search runs. Without samples or others there
+    are no rows.
     """
     own = _by_address(own)
     addresses = sample_addresses(own)
@@ -163,9 +163,9 @@ def _offer_keys(
     wanted = pc.index_in(keys, value_set=known).combine_chunks()
     slots = np.flatnonzero(wanted.is_valid().to_numpy(False))
     asked = wanted.drop_null().to_numpy().astype(np.int64)
-    place = np.searchsorted(codes, asked)  # there is a record for each key that is asked for
+    place = np.searchsorted(codes, asked)  # each key that is asked for has a record
     if own is not None:
-        place += addresses[place] == own[slots]  # the next one, where that is the sample itself
+        place += addresses[place] == own[slots]  # the next one, if that is the sample itself
     there = place < len(codes)
     there[there] = codes[place[there]] == asked[there]
     slots, place = slots[there], place[there]
@@ -175,7 +175,7 @@ def _offer_keys(
 def _overlaps(
     own: pa.Table, rows: Int64[np.ndarray, " m"], how: str, witnesses: _Witnesses
 ) -> pa.Table:
-    """Return the OVERLAPS of some rows of `own`, whose records are in the slots of these rows."""
+    """Return the OVERLAPS of some rows of `own`, whose witnesses are in the same slots."""
     held = {name: values[rows] for name, values in witnesses.held.items()}
     leaving = own.select(["shard", "row", "set"]).take(rows)
     similarity = -held["falling"]

@@ -24,10 +24,10 @@ from clipaudit.evaluation.student import DECIMALS, NORMAL
 from clipaudit.memorization.pairs import matched_recalls
 from clipaudit.neighbors.cosines import paired_cosines
 
-# false-positive rates, by measure; a rate needs as many hold-out records as one in them is
+# by measure, a false-positive rate of one in so many: the fewest hold-out records it needs
 RATES = {"tpr_1": 100, "tpr_01": 1000}
 MEASURES = ("auc", *RATES)
-AUGMENTED = ("augmented", "augmented_pictures")  # versions of captions, of pictures
+AUGMENTED = ("augmented", "augmented_pictures")  # versions of captions, of images
 DRAWS = 10_000  # a 2.5 % quantile then rests on 250 draws
 
 # One row per record, by (shard, row).
@@ -35,18 +35,18 @@ PAIR_SCORES = pa.schema(
     [
         pa.field("shard", pa.int32(), nullable=False),
         pa.field("row", pa.int32(), nullable=False),
-        pa.field("similarity", pa.float64(), nullable=False),  # cosine of caption and picture
+        pa.field("similarity", pa.float64(), nullable=False),  # cosine of caption and image
     ]
 )
 
-# One row per (score, measure): scores as they are given, measures as in MEASURES.
+# One row per (score, measure): scores in the order of `pair_test`, measures in that of MEASURES.
 PAIR_TESTS = pa.schema(
     [
         pa.field("score", pa.string(), nullable=False),
         pa.field("measure", pa.string(), nullable=False),
         pa.field("members", pa.int64(), nullable=False),  # with this score
         pa.field("holdout_records", pa.int64(), nullable=False),
-        # null: too few records for it; both are needed for the AUC, RATES for the others
+        # null: too few records; the AUC needs one of each, a rate its number in RATES
         pa.field("value", pa.float64()),
         pa.field("low", pa.float64()),  # 95 %, over both members and hold-out
         pa.field("high", pa.float64()),
@@ -102,13 +102,15 @@ def pair_test(
 ) -> pa.Table:
     """Return the PAIR_TESTS of the models `target` and, if there is one, `reference`.
 
-    `scores` are their PAIR_SCORES, perhaps with those of `score_augmented` as `augmented`, of
-    captions, and `augmented_pictures`, and `recalls`, which may be empty, their RECALLS of one k,
-    all over all records of one source; `members` and `holdout` are tables whose (shard, row) say
-    which records are which. The scores are `target`, with a reference `difference` (target less
-    reference) and `reference`, with recalls of both `recall_gap`, and with versions the names of
-    these (target less their mean). `seed` decides the draws of intervals. A record counts where it
-    has the score.
+    `scores` has their PAIR_SCORES, and perhaps those of `score_augmented`, by AUGMENTED. `recalls`
+    has their RECALLS of one k, and may be empty. `members` and `holdout` are tables whose (shard,
+    row) identify the records. The tested scores are
+    * `target`;
+    * with a reference `difference` (target minus reference) and `reference`;
+    * with versions AUGMENTED (target minus their mean);
+    * with recalls of both models `recall_gap`.
+
+    `seed` decides the draws of intervals. A record counts only in the tests whose score it has.
     """
     chosen = [sample_addresses(table) for table in (members, holdout)]
     rows = []
@@ -149,7 +151,7 @@ def auc_interval(value: float, members: int, holdout: int) -> tuple[float, float
 
 
 def _lower_bound(value: float, members: int, holdout: int) -> float:
-    from scipy.optimize import brentq  # here: the names of the scores need no scipy
+    from scipy.optimize import brentq  # here, since importing the names needs no scipy
 
     half = (members + holdout) / 2 - 1
 
@@ -160,15 +162,15 @@ def _lower_bound(value: float, members: int, holdout: int) -> float:
 
     if value == 0:
         return 0.0
-    return float(brentq(excess, 0.0, min(value, 1 - 1e-12), xtol=1e-15))  # 1 is no root of ours
+    return float(brentq(excess, 0.0, min(value, 1 - 1e-12), xtol=1e-15))  # 1 is another root
 
 
 def true_positives(
     members: Float64[np.ndarray, " n"], holdout: Float64[np.ndarray, " m"], *, one_in: int
 ) -> float:
-    """Return the share of members above the lowest threshold that one in `one_in` passes, or fewer.
+    """Return the share of members above the lowest threshold that 1 in `one_in` hold-outs exceed.
 
-    What equals a threshold does not pass it. There are `one_in` hold-out records or more.
+    At most so many exceed it. There are at least `one_in` hold-out records.
 
     >>> true_positives(np.array([5.0, 3.0, 1.0]), np.array([1.0, 2.0, 3.0, 4.0]), one_in=4)
     0.3333333333333333
@@ -197,7 +199,7 @@ def true_positives_interval(
     drawn = generator.beta(above + 0.5, len(members) - above + 0.5)
     low, high = np.quantile(drawn, [0.025, 0.975])
     value = true_positives(members, holdout, one_in=one_in)
-    return min(float(low), value), max(float(high), value)  # at 0 and 1 the draws stop short
+    return min(float(low), value), max(float(high), value)  # draws never reach 0 and 1
 
 
 def _measured(

@@ -17,7 +17,7 @@ PAIR_TESTS_OVER_SEEDS = pa.schema(
         pa.field("members", pa.int64(), nullable=False),  # of the first seed's first model
         pa.field("holdout_records", pa.int64(), nullable=False),  # likewise
         # null: some model has too few records for it
-        pa.field("value", pa.float64()),  # the mean over seeds, of each the mean over its models
+        pa.field("value", pa.float64()),  # the mean over seeds of the mean over each one's models
         pa.field("low", pa.float64()),  # 95 %, over records and seeds
         pa.field("high", pa.float64()),
     ]
@@ -36,7 +36,7 @@ def pair_tests_over_seeds(seeds: Sequence[Sequence[pa.Table]]) -> pa.Table:
 
 
 def _over_seeds(tests: Sequence[Row], seeds: int) -> dict[str, object]:
-    """Return the row of the same score and measure of all models, which come seed by seed."""
+    """Return the mean of one score and measure over all models, which come seed by seed."""
     first = tests[0]
     (kind,) = {(test["score"], test["measure"]) for test in tests}
     found: dict[str, object] = dict(zip(("score", "measure"), kind, strict=True))

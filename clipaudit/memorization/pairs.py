@@ -1,7 +1,7 @@
 """Count the outcomes of two models' recalls of the same records.
 
-All metrics over records depend only on how many records have which outcome. There are few distinct
-outcomes, so parts of any number of records add up to little.
+All metrics over records depend only on the number of records with each outcome. There are few
+distinct outcomes, so counts stay small for any number of records.
 """
 
 from collections.abc import Iterable
@@ -53,7 +53,7 @@ _COLUMNS = [field.name for field in fields(Pairs)]
 
 
 def pair_up(target: pa.Table, reference: pa.Table, *, top: bool = False) -> Pairs:
-    """Return two models' RECALLS of one k as pairs, for any orders.
+    """Return two models' RECALLS of one k as pairs, in any order.
 
     `top` counts only the top labels. Raises InputError unless both are of the same records, once
     each, with the same k and truths.
@@ -62,7 +62,7 @@ def pair_up(target: pa.Table, reference: pa.Table, *, top: bool = False) -> Pair
 
 
 def outcomes(target: pa.Table, reference: pa.Table, *, top: bool = False) -> Pairs:
-    """Return RECALLS that `matched_recalls` gave as pairs."""
+    """Return the RECALLS of `matched_recalls` as pairs."""
     names = [f"top_{name}" if top else name for name in ("correct", "predicted")]
     both = [target["truths"], *(table[name] for table in (target, reference) for name in names)]
     columns = dict(zip(_COLUMNS, [*both, np.ones(len(target), dtype=np.int64)], strict=True))
@@ -70,7 +70,7 @@ def outcomes(target: pa.Table, reference: pa.Table, *, top: bool = False) -> Pai
 
 
 def one_by_one(target: pa.Table, reference: pa.Table) -> Pairs:
-    """Return RECALLS that `matched_recalls` gave with each record by itself, in their order."""
+    """Return the RECALLS of `matched_recalls` with one outcome per record, in their order."""
     names = ("correct", "predicted")
     both = [target["truths"], *(table[name] for table in (target, reference) for name in names)]
     columns = [column.to_numpy().astype(np.int64) for column in both]
@@ -136,7 +136,7 @@ def mean_ratio(
     denominators: Int[np.ndarray, " n"],
     records: Int[np.ndarray, " n"],
 ) -> Fraction:
-    """Return the exact mean of numerators / denominators over so many records each, 0 of none.
+    """Return the exact mean of numerators / denominators, each of `records` records; 0 without any.
 
     >>> mean_ratio(np.array([1, 1, -1]), np.array([2, 3, 2]), np.array([2, 1, 1]))
     Fraction(5, 24)

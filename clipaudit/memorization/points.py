@@ -28,7 +28,7 @@ Family = Literal[
 ]
 
 DEFAULT = "default"
-_OF_SHARDS = {"shards", "of", "where", "label", "sets", "world", "blurred"}  # a split has others
+_OF_SHARDS = {"shards", "of", "where", "label", "sets", "world", "blurred"}  # a split has its own
 TRAINED = ("a", "b")  # the sets that models are trained on
 
 
@@ -40,8 +40,8 @@ class Point:
     family: Family
     value: float | str
     recipe: str
-    size: Share | None = None  # of the training sets; None: the default one
-    epochs: int | None = None  # checkpoint after so many; None: the last
+    size: Share | None = None  # of the training sets; None: the default size
+    epochs: int | None = None  # checkpoint after this many; None: the last
     cut: int = 0  # of the records into sets
 
     def manifest(self, trained: str) -> str:
@@ -69,9 +69,9 @@ def cut_label(manifest: str, cut: int) -> str:
 
 
 def points(audit: Memorization, recipe: Recipe) -> list[Point]:
-    """Return all points, in the grid or not, the default one first, of an audit with a recipe.
+    """Return all points of an audit with a recipe, in the grid or not, the default one first.
 
-    `recipe` is the audit's. A value that is the recipe's own is the default point and no other.
+    `recipe` is the audit's. A value that equals the recipe's own is only the default point.
     """
     base = _recipe_of(audit)
     default = Point(DEFAULT, "default", "", base)
@@ -115,9 +115,9 @@ def _varied(audit: Memorization, base: str, recipe: Recipe) -> list[Point]:
 
 
 def own_value(recipe: Recipe, family: Family) -> float | str | None:
-    """Return what a recipe has for a family; always the first caption is one of one.
+    """Return a recipe's own value of a family: text is a learned logit scale, None all captions.
 
-    Text: a learned logit scale. None: all captions.
+    A recipe that always takes the first caption has the value 1.
     """
     if family == "captions" and recipe.caption_choice == "first":
         return 1
@@ -148,7 +148,7 @@ def seed_recipes(audit: Memorization, recipe: Recipe) -> dict[str, Recipe]:
 def seed_points(audit: Memorization, recipes: Mapping[str, Recipe]) -> list[list[Point]]:
     """Return the points in the grid under each seed, the audit's own seed first.
 
-    The names of the others' end in their seed: `token-masking-0.5.seed-3`. Without a recipe there
+    Under the other seeds names end in the seed: `token-masking-0.5.seed-3`. Without a recipe there
     are none.
     """
     if audit.recipe is None:
@@ -174,14 +174,14 @@ def seed_points(audit: Memorization, recipes: Mapping[str, Recipe]) -> list[list
 
 @dataclass(frozen=True)
 class PairTest:
-    """A model whose training pairs, a source's part of `members`, are compared with a hold-out."""
+    """Compares a model's training pairs, a source's part of `members`, with a hold-out."""
 
     target: str  # encoder
     reference: str | None  # encoder that saw neither; None: there is none
     members: str  # manifest
     source: str
-    holdout: str  # source of the hold-out: the same one where both are drawn by lot
-    point: Point | None  # whose models they are; None: an encoder of `targets`
+    holdout: str  # source of the hold-out: the same one if both are drawn by lot
+    point: Point | None  # of the models; None: an encoder of `targets`
 
 
 def pair_tests(audit: Memorization, recipes: Mapping[str, Recipe]) -> list[PairTest]:
@@ -225,7 +225,7 @@ def _pair_tests(audit: Memorization, models: Sequence[_Tested]) -> list[PairTest
 
 @dataclass(frozen=True)
 class OneModelTest:
-    """A pair test's model, members and hold-out, tested by the objects that captions reveal."""
+    """Compares what the model of a pair test recalls with what captions reveal, on its records."""
 
     of: PairTest
     public: str
@@ -238,7 +238,7 @@ def one_model_tests(
     corpora: Mapping[str, Corpus],
     encoders: Mapping[str, Encoder],
 ) -> list[OneModelTest]:
-    """Return the one-model tests: of the default point's model of A, and of the targets.
+    """Return the one-model tests of the default point's model of A, and of the targets.
 
     They look objects up in the first public set that has captions; without one there are none.
     Those under other seeds are in `default_one_model_tests`.
@@ -347,9 +347,10 @@ def records_corpus(audit: Memorization, source: str, size: Share | None) -> str:
 
 
 def set_manifests(audit: Memorization, recipes: Mapping[str, Recipe]) -> dict[str, dict[str, str]]:
-    """Return the manifests of A and B at every point, or only of A: the sources' parts of them.
+    """Return the manifests of A and B at every point, with each source's part.
 
-    Sources other than the one with `sizes` give the same part at every size.
+    Without a recipe there is only A. Sources other than the one with `sizes` give the same part at
+    every size.
     """
     if audit.recipe is None:
         return {"set-a": dict.fromkeys(audit.trained_on, "set-a")}
@@ -397,7 +398,7 @@ def set_sizes(audit: Memorization, source: str) -> dict[str, SetOfCut]:
 def holdout_manifest(audit: Memorization, source: str, point: Point) -> str:
     """Return the manifest of a source's hold-out at a point.
 
-    In the first cut there is one. In a further one it is drawn from the records of a size.
+    The first cut has one hold-out. A further cut draws one from the records of each size.
     """
     given = audit.sources[source]
     is_sized = point.cut and point.size in given.sizes and point.size != given.train

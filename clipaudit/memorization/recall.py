@@ -17,7 +17,7 @@ from clipaudit.corpora.addresses import sample_addresses, shard_row, shards_and_
 from clipaudit.errors import ConfigError, StoreError
 from clipaudit.memorization.labelled import LabelledImages, places_among
 
-BLOCK_RECORDS = 4096  # records held at once: memory, never results
+BLOCK_RECORDS = 4096  # records held at once: affects only memory
 MOST_NEIGHBORS = 1 << 19  # a vote packs record (12 bits), label (32) and rank (19) into 63 bits
 
 # One row per (record, rank), by (shard, row, rank); a record may have none.
@@ -40,11 +40,11 @@ RECALLS = pa.schema(
         pa.field("k", pa.int32(), nullable=False),
         # to the nearest public image; null: there is none
         pa.field("similarity", pa.float64()),
-        # labels of the record's own picture; 0: the metrics leave the record out
+        # labels of the record's own image; 0: the metrics leave the record out
         pa.field("truths", pa.int32(), nullable=False),
         pa.field("predicted", pa.int32(), nullable=False),  # labels of its k nearest images
         pa.field("correct", pa.int32(), nullable=False),  # labels that are both
-        # the same with the labels alone that the most of the k images hold
+        # the same of only the top labels: those that the most of the k images show
         pa.field("top_predicted", pa.int32(), nullable=False),
         pa.field("top_correct", pa.int32(), nullable=False),
     ]
@@ -56,9 +56,9 @@ SAMPLE_LABELS = pa.schema(
         pa.field("shard", pa.int32(), nullable=False),
         pa.field("row", pa.int32(), nullable=False),
         pa.field("label", pa.int32(), nullable=False),
-        # how many of the k nearest images hold it; 0: a true label that was missed
+        # how many of the k nearest images show it; 0: a true label that was missed
         pa.field("neighbors", pa.int32(), nullable=False),
-        pa.field("is_true", pa.bool_(), nullable=False),  # whether the picture itself holds it
+        pa.field("is_true", pa.bool_(), nullable=False),  # whether the record's image shows it
     ]
 )
 
@@ -196,8 +196,8 @@ def _block(
     holder, label = images.labels(image[near])
     holder = near[holder]
     votes = _packed(record[holder], label) << 19 | rank[holder]
-    votes.sort()  # and not np.unique, which is several times slower
-    votes = votes[np.diff(votes, prepend=-1) != 0]  # a label that an image holds twice is one vote
+    votes.sort()  # not np.unique, which is several times slower
+    votes = votes[np.diff(votes, prepend=-1) != 0]  # a label repeated in an image is one vote
     starts = np.flatnonzero(np.diff(votes >> 19, prepend=-1))
     candidates = votes[starts] >> 19
     return _Block(
@@ -212,7 +212,7 @@ def _block(
 
 
 def _nearest(record: Int64[np.ndarray, " m"], part: pa.Table, records: int) -> pa.Array:
-    """Return the similarity in each record's first row, null where it has none."""
+    """Return the similarity in each record's first row, null if it has none."""
     holds, row = np.unique(record, return_index=True)
     similarity = np.zeros(records)
     similarity[holds] = part["similarity"].to_numpy()[row]

@@ -1,7 +1,7 @@
 """Draw, bootstrap and permute records by their kinds.
 
-A metric over records depends only on the number of records of each kind - the distinct outcomes -
-so drawing records is a multinomial draw of the kinds' counts, and drawing the records that a model
+A metric over records depends only on the number of records of each kind: of each distinct outcome.
+So drawing records is a multinomial draw of the kinds' counts, and drawing the records that a model
 was trained on is a hypergeometric one. Neither costs more with more records.
 """
 
@@ -15,11 +15,11 @@ from jaxtyping import Float64, Int64
 
 from clipaudit.evaluation.student import CONFIDENCE, unseen_share
 
-DRAWS = 100  # Fig. 2: 100 repetitions of
-SHARE = 10  # one record in ten, with replacement
+DRAWS = 100  # repetitions in Fig. 2
+SHARE = 10  # each draws one record in ten, with replacement
 BOOTSTRAPS = 2000  # a 2.5 % quantile then rests on 50 draws
 PERMUTATIONS = 9999  # so that p values are multiples of 1/10,000
-_CELLS = 1 << 22  # counts held at once: memory, never results
+_CELLS = 1 << 22  # counts held at once: affects only memory
 
 
 class Statistic(NamedTuple):
@@ -128,7 +128,7 @@ def membership_test(strata: Sequence[Stratum], generator: np.random.Generator) -
     for (size, _), (terms, in_a, in_b) in zip(sizes, strata, strict=True):
         drawn += _sums(terms, in_a + in_b, size, generator)
     actual, permuted = (sums / n_a - (whole - sums) / n_b for sums in (np.array([found]), drawn))
-    # Sums of floats: what equals the actual value in real numbers may fall short by some bits.
+    # Sums of floats: equal real numbers may differ by some bits.
     limit = abs(float(actual[0])) * (1 - 1e-9) - 1e-15
     return float((1 + np.count_nonzero(np.abs(permuted) >= limit)) / (1 + PERMUTATIONS))
 

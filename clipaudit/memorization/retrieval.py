@@ -56,12 +56,12 @@ def retrieve(
     *,
     block_rows: int = BLOCK_ROWS,
 ) -> pa.Table:
-    """Return RETRIEVED: of each caption the nearest among the public images' EMBEDDINGS.
+    """Return RETRIEVED: the public images nearest to each caption, by their EMBEDDINGS.
 
     `engine` has just been started to search for k neighbours of `queries`. Rows are by descending
     similarity, with ties by uid, through `order`; with fewer images than k all are listed. `public`
-    is read once, a block at a time, in any order and split. Without captions or images there are no
-    rows. Raises InputError for an image that `order` lacks.
+    is read once, a block at a time, in any order. Without captions or images there are no rows.
+    Raises InputError for an image that `order` lacks.
     """
     known, places = sample_addresses(order), order["place"].to_numpy()
     for block in public:

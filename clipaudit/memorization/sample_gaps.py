@@ -16,7 +16,7 @@ from clipaudit.corpora.addresses import sample_addresses, shard_row
 from clipaudit.errors import InputError
 from clipaudit.memorization.pairs import Pairs, matched_recalls, mean_ratio, outcomes
 
-MOST_LISTED = 100_000  # the longest list of first records; beyond it, all of them
+MOST_LISTED = 100_000  # the longest list of first records; the next has all of them
 
 # One row per (sort, records, measure), in this order.
 SAMPLE_GAPS = pa.schema(
@@ -24,7 +24,7 @@ SAMPLE_GAPS = pa.schema(
         # similarity: nearest to a public image first; correct: most correct top labels first; gap:
         # most correct labels, top or not, beyond the reference model's first (`max_pred_gap`)
         pa.field("sort", pa.string(), nullable=False),
-        # the first so many: 1, 10, 100, ... up to 100,000, and all
+        # length of the list: 1, 10, 100, ... up to 100,000, and all
         pa.field("records", pa.int64(), nullable=False),
         pa.field("share", pa.float64(), nullable=False),  # of the evaluated records
         # precision, recall: means; f_of_means: their harmonic mean, the published code's;
@@ -54,7 +54,7 @@ class FirstRecords:
         """Let the records of a part compete: two models' RECALLS of one k, from their top labels.
 
         `samples` gives the `uid` of each record by shard and row; further samples do not matter.
-        Raise InputError as `matched_recalls` does, and for a record that `samples` lacks.
+        Raises InputError as `matched_recalls`, and for a record that `samples` lacks.
         """
         left, right = matched_recalls(target, reference)
         left = left.append_column("uid", _uids(left, samples))
@@ -67,7 +67,7 @@ class FirstRecords:
                 self._first[sort] = [_ordered(sort, self._first[sort], self._most)]
 
     def gaps(self) -> pa.Table:
-        """Return the SAMPLE_GAPS of all records so far; none without any that has a label.
+        """Return the SAMPLE_GAPS of all records so far, without rows if no record has a label.
 
         Records are sorted by the target's similarity, those without a neighbour last, by its number
         of correct labels, or by how many more these are than the reference's; ties by uid, then

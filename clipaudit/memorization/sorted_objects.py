@@ -23,7 +23,7 @@ LISTS = {
     "scores": pa.list_(pa.float64()),
     "boxes": pa.list_(pa.list_(pa.float64())),  # left, top, width, height
 }
-# One row per sample that the files have a row of, by (shard, row); the lists are equally long.
+# One row per sample with a row in the files, by (shard, row); the lists are equally long.
 SORTED_OBJECTS = pa.schema(
     [
         pa.field("shard", pa.int32(), nullable=False),
@@ -38,16 +38,16 @@ _ROWS_AT_ONCE = 16_384
 def sort_objects(
     samples: Iterable[pa.Table], files: Sequence[Path], *, column: str, join_on: JoinOn
 ) -> Iterator[pa.Table]:
-    """Yield the SORTED_OBJECTS that `files` give of the `samples` of all parts, together.
+    """Yield the SORTED_OBJECTS in `files` of the `samples` of all parts together.
 
-    A Parquet file has a row an image: `column`, `labels` (whole numbers) and, where there are any,
-    `names`, `scores` and `boxes` (left, top, width, height), lists as long as the labels. A COCO
-    JSON (`.json`) has `images` with the field `column`, `annotations` and `categories`; joined on
-    key, the field counts without folders and extension. Rows that repeat are one.
+    A Parquet file has one row per image: `column`, `labels` (whole numbers) and perhaps `names`,
+    `scores` and `boxes` (left, top, width, height), lists as long as the labels. A COCO JSON
+    (`.json`) has `images` with the field `column`, `annotations` and `categories`; joined on key,
+    the field counts without folders and extension. Repeated rows count once.
 
-    Each file is read twice, as `sorted_rows` does, and a JSON is held whole. Raise InputError for a
-    file that cannot be read or lacks a column, where no sample has a row, and for two rows of an
-    image that differ; StoreError where the temporary folder has no room.
+    Each file is read twice, as `sorted_rows` does, and a JSON is held whole. Raises InputError for
+    a file that cannot be read or lacks a column, if no sample has a row, and for two different rows
+    of an image; StoreError if the temporary folder is full.
     """
     given = GivenFiles(files, column, join_on, "memorization.objects.given")
 
@@ -59,7 +59,7 @@ def sort_objects(
 
 
 def _each_once(rows: pa.Table, files: Sequence[Path], column: str) -> pa.Table:
-    """Return the SORTED_OBJECTS of sorted rows, of those of one sample the first; refuse others."""
+    """Return the SORTED_OBJECTS of sorted rows, each sample once; refuse rows that differ."""
     _refuse_lengths(rows, files, column)
     repeated = np.diff(sample_addresses(rows), prepend=-1) == 0
     for at in np.flatnonzero(repeated).tolist():
@@ -97,7 +97,7 @@ def _refuse_difference(one: Row, other: Row, files: Sequence[Path], column: str)
 
 
 def _rows_of(path: Path, column: str, join_on: JoinOn, *, lists: bool) -> Iterator[pa.Table]:
-    """Yield the rows of a file, some thousands at a time: `value`, and LISTS where asked for."""
+    """Yield the rows of a file, some thousands at a time: `value`, and LISTS if asked for."""
     if path.suffix == ".json":
         return _of_coco(path, column, join_on)
     return _of_parquet(path, column, lists=lists)

@@ -36,7 +36,7 @@ COCO_CLASSES: Mapping[int, str] = {
     if name
 }
 
-_FIELDS = ("objects", "annotations")  # of a sample's JSON; the first that is there counts
+_FIELDS = ("objects", "annotations")  # of a sample's JSON; the first present one counts
 _NAME_FIELDS = ("category", "category_name", "name", "label")  # of an object, likewise
 _FORMS = (
     "an object is a name, or has a whole number as category_id or a name as category, with an "
@@ -61,16 +61,16 @@ def objects_of_dataset(
 ) -> tuple[pa.Table, pa.Table]:
     """Return the OBJECTS that the JSON of `samples` states, and the VOCABULARY of their labels.
 
-    Of the samples, ascending by (shard, row), the columns shard, row and metadata are read. Their
-    objects stand in the field `objects`, else in `annotations`, as COCO has them: a list whose
-    entries have a number (`category_id`), a name (`category`, `category_name`, `name` or `label`)
-    or both, and may have a `bbox` and a `score`; or an entry is just a name. A null field counts
-    as absent. A sample without JSON, or with neither field, shows no objects.
+    `samples` ascend by (shard, row) and have the columns shard, row, metadata. Their objects are
+    in the field `objects`, else in `annotations`, as in COCO: a list whose entries have a number
+    (`category_id`), a name (`category`, `category_name`, `name` or `label`) or both, and may have a
+    `bbox` and a `score`; or an entry is just a name. A null field counts as absent. A sample
+    without JSON, or with neither field, shows no objects.
 
-    `names` are the classes by number, from 0; or the word "coco", for COCO's own 80 and their
-    numbers; it is needed where an object has a name alone, and names what has a number alone. The
-    vocabulary has the labels that occur. Raises InputError for anything else that an entry holds,
-    for a name that is not listed, and for a number with two names.
+    `names` are the classes by number, from 0, or the word "coco" for COCO's own 80 and their
+    numbers. Objects with only a name need it to have a number; those with only a number are named
+    by it. The vocabulary has the labels that occur. Raises InputError for anything else that an
+    entry holds, for a name that is not listed, and for a number with two names.
     """
     # a chunk's worth of texts in memory at a time
     batches = samples.select(["metadata"]).to_batches(max_chunksize=1024)
@@ -95,7 +95,7 @@ def objects_of_entries(
     shards, rows = (np.asarray(samples[name].to_numpy(), np.int32) for name in ("shard", "row"))
     assert np.all(np.diff(sample_addresses(samples)) > 0), "samples come sorted by (shard, row)"
     owners, stated = [], []
-    first_named: dict[int, tuple[str, str]] = {}  # of each label, its name and who says so first
+    first_named: dict[int, tuple[str, str]] = {}  # of each label, its name and where it comes first
     for at, entries in enumerate(lists):
         place = f"shard {shards[at]}, row {rows[at]}"
         for entry in entries:

@@ -31,14 +31,14 @@ from clipaudit.wiring.plugins import (
 )
 from clipaudit.wiring.wildcards import Chosen, Paths, Wildcards
 
-COCO = "coco"  # names that come with us, in no file
+COCO = "coco"  # built-in names, in no file
 
 
 class MemorizationFiles:
     """The files of the memorization audit of some settings, by the wildcards of its rules."""
 
     def __init__(self, audit: Memorization, models: ModelFiles) -> None:
-        """Sort out the points, the sets and the sources."""
+        """Derive the points, the sets and the sources."""
         self.audit, self.corpora = audit, models.corpora
         self.run = self.corpora.run
         self.seeds = seed_points(audit, self.run.recipes)
@@ -84,7 +84,7 @@ class MemorizationFiles:
         return [path for pointers in found for path in pointers]
 
     def gathered_of_sources(self, folder: str, suffix: str = "") -> Paths:
-        """Return the pointers of a folder of all sources, in order, or the lists of many."""
+        """Return the pointers of a folder of all sources, in order, or lists of them if many."""
         folders = [f"{folder}/{source}{suffix}" for source in self.audit.sources]
         return [path for each in folders for path in self.corpora.gathered(each)]
 
@@ -95,7 +95,7 @@ class MemorizationFiles:
         return self.gathered_of_sources(f"embeddings/{self.audit.encoder}", ".drawn")
 
     def group(self, wildcards: Wildcards) -> str:
-        """Return the key that groups samples of a source: their caption, or only equality."""
+        """Return the key that groups samples of a source: caption or uid."""
         duplicates = self.audit.sources[_source(wildcards)].duplicates
         return "caption" if duplicates == "caption" else "uid"
 
@@ -161,9 +161,9 @@ class MemorizationFiles:
         return self.of_sources("objects", [wildcards.source], ".drawn")
 
     def object_counts(self) -> Paths:
-        """Return the counts of objects of all sources: no set is trained on before they hold.
+        """Return the object counts of all sources, which are checked before any training.
 
-        Without a public set nothing asks for objects.
+        Without a public set no objects are needed.
         """
         if not self.audit.publics:
             return []
@@ -174,11 +174,11 @@ class MemorizationFiles:
     def records(self, folder: str) -> Chosen:
         """Return a function that gives a part, in a folder, of the records of a job's encoder.
 
-        They are those of the size that it was trained at.
+        The records are those of the size that it was trained at.
         """
 
         def chosen(wildcards: Wildcards) -> Paths:
-            size = self._sizes.get(wildcards.encoder)  # a target is asked as the default point
+            size = self._sizes.get(wildcards.encoder)  # a target has the default point's
             corpus = records_corpus(self.audit, wildcards.source, size)
             filled = folder.format(encoder=wildcards.encoder)
             return [self.corpora.result(paths.of_part(filled, corpus, wildcards.part))]
@@ -220,7 +220,7 @@ class MemorizationFiles:
         }
 
     def ensemble_models(self, wildcards: Wildcards) -> list[dict[str, object]]:
-        """Return the encoders of each seed, those to compare with last, and its sets by source."""
+        """Return each seed's encoders, those to compare with last, and its sets by source."""
         found: list[dict[str, object]] = []
         for point, default in self._seeds_of(wildcards.point):
             pairs = [point] if default is None else [point, default]
@@ -417,6 +417,6 @@ class MemorizationFiles:
 
 
 def _source(wildcards: Wildcards) -> str:
-    """Return the source of a job; rules that make manifests call it their corpus, as all do."""
+    """Return the source of a job; in rules that make manifests it is the corpus."""
     source: str = getattr(wildcards, "source", "")
     return source or wildcards.corpus

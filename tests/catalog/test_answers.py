@@ -41,7 +41,7 @@ def told(lines):
     ],
 )
 def test_only_queries_are_allowed(connection, tmp_path, query):
-    """DuckDB alone would let a query write where objects can be read."""
+    """Without this check, a query could write wherever DuckDB may read objects."""
     objects = tmp_path / "store" / "objects"
 
     with pytest.raises(InputError, match="only queries are allowed"):

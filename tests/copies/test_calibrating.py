@@ -4,7 +4,6 @@ import pytest
 from drawnimages import drawing, flat
 
 from clipaudit.copies.calibrating import (
-    Original,
     calibrate_encoder,
     calibrate_hashes,
     pick_originals,
@@ -14,21 +13,19 @@ from clipaudit.copies.thresholds import ADVISED_DISTANCE, chosen_threshold, defa
 from clipaudit.copies.transformations import WAYS
 
 
-def originals(*images):
-    return [Original("val", number, image) for number, image in enumerate(images)]
-
-
 def shares(calibrated, column):
-    """The share of copies that are found or verified, by transformation."""
+    """The share of copies that are found or verified, by transformation: its last strength."""
     rows = calibrated.calibration.to_pylist()
-    return {row["transformation"]: row[column] / row["copies"] for row in rows}
+    last = {row["transformation"]: row["position"] for row in rows}
+    return {
+        name: np.mean([row[column] for row in rows if row["position"] == at])
+        for name, at in last.items()
+    }
 
 
 @pytest.fixture(scope="module")
 def calibrated():
-    return calibrate_hashes(
-        originals(drawing(1), drawing(3)), per_million=1.0, distance=ADVISED_DISTANCE
-    )
+    return calibrate_hashes([drawing(1), drawing(3)], per_million=1.0, distance=ADVISED_DISTANCE)
 
 
 def test_every_original_gets_every_edit_and_is_pasted_on_another():
@@ -58,7 +55,7 @@ def test_a_given_distance_selects_its_row(calibrated):
 
 
 def test_too_few_pairs_limit_the_distance_to_the_advised_one():
-    found = calibrate_hashes(originals(drawing(1)), per_million=1.0, distance=None).thresholds
+    found = calibrate_hashes([drawing(1)], per_million=1.0, distance=None).thresholds
 
     assert chosen_threshold(found) == ADVISED_DISTANCE
     (note,) = [note for note in found["note"].to_pylist() if note]
@@ -66,7 +63,7 @@ def test_too_few_pairs_limit_the_distance_to_the_advised_one():
 
 
 def test_thumbnails_find_images_too_flat_for_a_hash():
-    found = calibrate_hashes(originals(flat(200), flat(20)), per_million=1.0, distance=31)
+    found = calibrate_hashes([flat(200), flat(20)], per_million=1.0, distance=31)
 
     assert shares(found, "found")["jpeg"] == 1
 
@@ -77,7 +74,7 @@ def test_an_encoder_is_calibrated_on_its_own_similarities():
         return (means / np.linalg.norm(means, axis=1, keepdims=True)).astype(np.float16)
 
     red, blue = np.array([[[250, 10, 10]]]), np.array([[[10, 10, 250]]])
-    pair = originals(*(np.broadcast_to(c, (40, 40, 3)).astype(np.uint8) for c in (red, blue)))
+    pair = [np.broadcast_to(c, (40, 40, 3)).astype(np.uint8) for c in (red, blue)]
 
     found = calibrate_encoder("mean", pair, embed, per_million=1.0, similarity=0.999)
 

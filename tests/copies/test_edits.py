@@ -45,7 +45,7 @@ def test_a_narrow_rim_is_not_named():
     ("linear", "names"),
     [
         ([[-1, 0, 160], [0, 1, 0]], {"mirrored"}),
-        ([[1, 0, 0], [0, -1, 120]], {"mirrored"}),  # top to bottom: no turn besides
+        ([[1, 0, 0], [0, -1, 120]], {"mirrored"}),  # top to bottom: not rotated as well
         ([[-1, 0, 160], [0, -1, 120]], {"rotated"}),
     ],
 )

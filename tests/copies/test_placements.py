@@ -35,7 +35,7 @@ def test_askew_is_measured_from_quarter_turns(degrees, askew):
         (around_the_middle(0, zoom=0.5), False, True),  # a border, or laid on another image
         (around_the_middle(0, zoom=1.5), False, True),  # a crop
         (around_the_middle(0, shift=20), False, False),
-        (around_the_middle(0, shift=2), False, False),  # all but whole
+        (around_the_middle(0, shift=2), False, False),  # nearly whole
         (around_the_middle(10), False, True),  # turned, corners cut off
         (around_the_middle(10, zoom=0.8635), False, True),  # turned, all corners kept
         (around_the_middle(10, shift=5), False, False),

@@ -49,7 +49,7 @@ def test_structure_equals_a_loop_over_windows():
 
     windows = np.lib.stride_tricks.sliding_window_view(one, (WINDOW, WINDOW), axis=(0, 1))
     spread = windows.var(axis=(3, 4)).mean(axis=2)
-    clear = np.abs(spread - 144) > 1  # float32 sums may decide the rest otherwise
+    clear = np.abs(spread - 144) > 1  # float32 sums may decide the rest differently
     np.testing.assert_array_equal(found[clear], (spread > 144)[clear])
 
 

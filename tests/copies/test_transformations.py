@@ -111,7 +111,7 @@ def test_an_oblique_rotation_shows_only_the_image(size, degrees):
 
     copy = made("rotation", degrees, white, address=ADDRESS)
 
-    assert copy[1:-1, 1:-1].min() > 250  # the outermost pixels may blend with what lies outside
+    assert copy[1:-1, 1:-1].min() > 250  # the outermost pixels may blend with the outside
 
 
 def test_grey_has_no_colours_and_a_swap_exchanges_channels():

@@ -47,7 +47,7 @@ def images(path, extension="png"):
 
 
 def indexed(path):
-    """Return the rows of a tar and the reasons of drops; of images, only the sizes."""
+    """Return the rows of a tar, with the sizes of images, and the reasons of drops."""
     samples, drops = index_shards([(0, path)], Captioning(), needs_caption=True, needs_label=False)
     columns = ["row", "key", "caption", "width", "height", "metadata"]
     return samples.select(columns).to_pylist(), drops.select(["row", "key", "reason"]).to_pylist()

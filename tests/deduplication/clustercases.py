@@ -29,7 +29,7 @@ def clustered(vectors, *, cluster=0, shard=0, rows=None, centroid_similarity=Non
 
 
 def reader(*parts, batch_rows=1000):
-    """Return a `Read` that gives these tables, all rows of them, in batches, an empty one first."""
+    """Return a `Read` that gives all rows of these tables in batches, after an empty one."""
 
     def read(clusters):
         return [[part.slice(0, 0), *part.to_batches(max_chunksize=batch_rows)] for part in parts]
@@ -42,7 +42,7 @@ def similarities(vectors):
 
 
 def nearest_earlier(similarity):
-    """Return each one's similarity to the most similar earlier one, and that one; by loops."""
+    """Return each sample's highest similarity to an earlier one, and that one; by loops."""
     found = []
     for later in range(len(similarity)):
         best = min(range(later), key=lambda rank: (-similarity[later, rank], rank), default=None)
@@ -51,7 +51,7 @@ def nearest_earlier(similarity):
 
 
 def first_of_group(similarity, floor=-np.inf):
-    """Return, for each, the highest level at which its group has an earlier one, and the first."""
+    """Return the highest level at which each sample's group has an earlier one, and its first."""
     found = [(None, None)] * len(similarity)
     for level in np.unique(similarity[similarity > floor]):
         near = (similarity >= level) | np.eye(len(similarity), dtype=bool)

@@ -11,7 +11,7 @@ from clipaudit.errors import InputError
 
 @pytest.fixture
 def parts():
-    """Three parts of shards 0, 1 and 2; of clusters 0 to 7 the numbers 2 and 6 are empty."""
+    """Three parts of shards 0, 1 and 2, in clusters 0 to 7, of which 2 and 6 are empty."""
     rng = np.random.default_rng(0)
     return [
         clustered(grid_vectors(rng, 40), cluster=rng.choice([0, 1, 3, 4, 5, 7], 40), shard=shard)
@@ -44,7 +44,7 @@ def test_a_range_without_samples_has_no_clusters(parts):
 
 
 def test_parts_are_not_read_ahead():
-    """Of each part one batch is held, so thousands of parts fit."""
+    """One batch of each part is held, so thousands of parts fit."""
     opened = []
 
     def part(number):

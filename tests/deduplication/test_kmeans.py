@@ -28,7 +28,7 @@ def unit_vectors(n, d, spread, directions=12):
 
 
 def plain(vectors, clusters, iterations, seed):
-    """Lloyd's iterations in a few lines, for samples of which no cluster becomes empty."""
+    """Lloyd's iterations in a few lines, for samples that leave no cluster empty."""
     wide = vectors.astype(np.float64)
     centroids = wide[kmeans._start(len(wide), clusters, seed)]
     for _ in range(iterations + 1):

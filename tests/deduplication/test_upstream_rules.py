@@ -39,7 +39,7 @@ def clip_ood(rows, centroid, eps):
 
 
 def paper(rows, centroid, eps):
-    """SemDeDup's text: of each connected group, the sample farthest from the centroid."""
+    """SemDeDup's text: keep the sample farthest from the centroid in each connected group."""
     near = rows @ rows.T > 1 - eps
     waiting = set(range(len(rows)))
     kept = []
@@ -128,12 +128,12 @@ def test_the_rules_differ_on_a_handmade_case(rule, stay):
     """Two chains, in clusters around 20 and 130 degrees; eps 0.05 is an angle of 18.19 degrees.
 
     So neighbours 15 degrees apart are duplicates, and the ends of a chain, 30 apart, are not.
-    The first, b a c in the file, is at 15 0 30, so 5, 20 and 10 from its centroid: a c b is the
-    order. semdedup: a and c stay, b repeats both. clip-ood: b stays, the others repeat it. paper:
-    a stays, the farthest of the chain.
-    The second, c a b in the file, is at 120 90 105, so 10, 40 and 25 from its centroid: a b c is
-    the order. semdedup: b repeats a, and c repeats b, which left: a stays alone. clip-ood: c and a
-    stay, b repeats both. paper: a stays.
+    The first is b a c in the file, at 15, 0 and 30, so 5, 20 and 10 from its centroid. Its order is
+    a c b. semdedup: a and c stay, b repeats both. clip-ood: b stays, the others repeat it. paper: a
+    stays, the farthest of the chain.
+    The second is c a b in the file, at 120, 90 and 105, so 10, 40 and 25 from its centroid. Its
+    order is a b c. semdedup: b repeats a, and c repeats the removed b: only a stays. clip-ood: c
+    and a stay, b repeats both. paper: a stays.
     """
     vectors, centroids = degrees(15, 0, 30, 120, 90, 105), degrees(20, 130)
 

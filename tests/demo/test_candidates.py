@@ -199,7 +199,7 @@ def test_candidate_words_are_tokens_and_captions_fit_into_sixteen(form):
     longest = max(len(symbol.name.split()) for symbol in symbols()[:50])
 
     assert len(set(made)) == len(made)
-    # two articles, the two marks of a text, and of a relation two words, of sizes three
+    # two articles, start and end tokens, and two words for a relation or three for sizes
     assert 2 * longest + 2 + 2 + (2 if form == "relation" else 3) <= 16
 
 

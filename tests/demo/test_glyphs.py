@@ -18,7 +18,7 @@ def test_names_are_distinct_lower_case_words():
 
 
 def test_every_symbol_is_a_named_character_of_the_font():
-    missing = shape(chr(0x10FFFF), "fill").tobytes()  # the box that stands for any such
+    missing = shape(chr(0x10FFFF), "fill").tobytes()  # the box drawn for a missing glyph
 
     for symbol in symbols():
         assert unicodedata.name(symbol.character)

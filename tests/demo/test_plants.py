@@ -34,7 +34,7 @@ def drawings(plan, rows=30, side=32):
 
 
 def assert_share(kept, rate):
-    """Fail where the number of true ones is beyond four standard deviations of a binomial."""
+    """Fail if the number of true values is beyond four standard deviations of a binomial."""
     kept = list(kept)
     assert abs(sum(kept) - rate * len(kept)) <= 4 * math.sqrt(rate * (1 - rate) * len(kept))
 
@@ -44,7 +44,7 @@ def furthest(one, other):
 
 
 def aligned(copy, original, shift):
-    """Return how far two images are apart when moved onto one another, but for the edge."""
+    """Return the largest difference of two images at their best shift, without the edge."""
     steps = range(2 * shift + 1)
     side = len(copy) - 2 * shift
     inner = copy[shift : shift + side, shift : shift + side]

@@ -17,7 +17,7 @@ def test_metadata_of_the_work_is_read_but_not_that_of_its_publisher():
     [
         ("Salt &amp; pepper &#233;", "Salt & pepper é"),
         ("  two\n   lines ", "two lines"),
-        ("d&amp;#39;Aosta", "d&#39;Aosta"),  # escaped twice by who wrote it
+        ("d&amp;#39;Aosta", "d&#39;Aosta"),  # escaped twice by its author
         ("梟 🦉 بومة", "梟 🦉 بومة"),
         ("<![CDATA[a < b]]>", "a < b"),
         ("", ""),

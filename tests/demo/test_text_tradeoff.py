@@ -1,4 +1,4 @@
-"""benchmarks/texttradeoff.py: images whose text is known, and what a choice makes of them."""
+"""benchmarks/texttradeoff.py: images whose text is known, and the results of a choice."""
 
 import numpy as np
 import texttradeoff

@@ -65,7 +65,7 @@ def resolved(words):
     command, rest = commands, list(words[1:])
     while isinstance(command, click.Group) and rest and not rest[0].startswith("-"):
         name = rest.pop(0)
-        if name == "..." or name.isupper():  # stands for any
+        if name == "..." or name.isupper():  # a placeholder
             break
         assert name in command.commands, f"`{name}` is not among {sorted(command.commands)}"
         command = command.commands[name]

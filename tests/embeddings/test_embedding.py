@@ -11,7 +11,7 @@ from clipaudit.corpora.drops import Drops
 from clipaudit.embeddings.embedding import embed_images, embeddings_schema, unit_halves
 from clipaudit.models.pictures import Running
 
-# more workers than cores, which is torch's concern, are what some tests are about
+# some tests use more workers than cores, and torch warns of that
 pytestmark = pytest.mark.filterwarnings("ignore:This DataLoader will create")
 
 

@@ -31,7 +31,7 @@ def sample(rng, page):
 
 @pytest.fixture
 def given(tmp_path):
-    """Write embeddings, the first number of each its value, by column `of`."""
+    """Return a function that writes embeddings and a metadata column `of`."""
 
     def write(rows, of):
         np.save(tmp_path / "given.npy", np.array(rows, np.float32))

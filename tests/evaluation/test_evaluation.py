@@ -162,7 +162,7 @@ def test_equal_classes_have_equal_similarities():
 
 
 class Brightness(torch.nn.Module):
-    """Logits that are known: class n gets the n-th of `weights`, times the mean of the image."""
+    """Known logits: class n gets the n-th of `weights`, times the mean of the image."""
 
     def __init__(self, weights):
         super().__init__()
@@ -242,9 +242,9 @@ def test_a_diverged_classifier_is_refused(task):
         classified(task, [1.0, 2.0, float("inf"), 3.0])
 
 
-# --- a label set of a test set's own --------------------------------------------------------------
+# --- test sets with their own labels --------------------------------------------------------------
 
-# as ObjectNet's: its labels 0 to 2 stand for some of the seven classes that a classifier learned
+# like ObjectNet: labels 0 to 2 stand for some of the seven classes that a classifier learned
 OWN_NAMES = ["blue cat", "red dog", "green photo"]
 STANDS_FOR = [[4], [0, 3], [1, 2, 6]]
 

@@ -89,7 +89,7 @@ def test_equal_texts_tie_for_any_split_of_the_comparison(block_rows):
 
 
 def flat_picture(colour):
-    """Random images are too alike for a random model: rounding would decide their ranks."""
+    """Random images are too similar for a random model: rounding would decide their ranks."""
     out = io.BytesIO()
     Image.new("RGB", (40, 40), colour).save(out, "PNG")
     return out.getvalue()

@@ -24,7 +24,7 @@ def test_more_record_noise_never_narrows_the_interval(degrees):
 @pytest.mark.parametrize("seeds", [2, 3, 5])
 @pytest.mark.parametrize("ratio", [0.0, 0.5, 1.5, 5.0])
 def test_intervals_cover_the_truth_with_both_sources_of_variance(seeds, ratio):
-    """`ratio`: the standard error over records, in those over seeds."""
+    """`ratio`: the standard error over records, divided by that over seeds."""
     drawn = np.random.default_rng(0)
     runs = 2000
     by_seed = drawn.normal(0, np.sqrt(seeds), (runs, seeds))

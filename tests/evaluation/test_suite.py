@@ -196,7 +196,7 @@ def test_recalls_follow_from_our_own_ranks(clip, tmp_path):
     found = values(table)
     for side, direction in (("text", IMAGE_TO_TEXT), ("image", TEXT_TO_IMAGE)):
         ranks = own.filter(np.array(own["direction"].to_pylist()) == direction)["rank"].to_numpy()
-        # ours are of float16: of the 11 or 16 queries one or two may go the other way
+        # ours are float16: one or two of the 11 or 16 queries may rank differently
         for k in (1, 5, 10):
             expected = (ranks < k).mean()
             assert found[f"{side}_retrieval_recall@{k}"] == pytest.approx(expected, abs=0.2)

@@ -52,7 +52,7 @@ def red(level):
 
 @pytest.fixture
 def chosen(clip, tmp_path):
-    """The scores of instances in which an image is the more alike, the redder it is."""
+    """The scores of instances in which a redder image is more similar."""
 
     class Red:
         def encode_image(self, images):

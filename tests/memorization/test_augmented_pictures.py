@@ -14,7 +14,7 @@ from clipaudit.memorization.augmented import augmented_schema
 from clipaudit.memorization.augmented_pictures import Crop, embed_augmented_pictures
 from clipaudit.models.pictures import Running
 
-# more workers than cores, which is torch's concern, are what one test is about
+# one test uses more workers than cores, and torch warns of that
 pytestmark = pytest.mark.filterwarnings("ignore:This DataLoader will create")
 
 

@@ -23,7 +23,7 @@ from clipaudit.memorization.detectors import Detector, load_detector
 from clipaudit.memorization.objects import OBJECTS
 from clipaudit.models.checkpoints import checkpoint_folder
 
-# more workers than cores, which is torch's concern, are what some tests are about
+# some tests use more workers than cores, and torch warns of that
 pytestmark = pytest.mark.filterwarnings("ignore:This DataLoader will create")
 
 CPU = torch.device("cpu")
@@ -169,7 +169,7 @@ def test_each_sample_has_one_row_in_order(shards, detectors, name):
 
 @pytest.mark.parametrize("name", ["detr", "yolos"])
 def test_values_equal_those_of_transformers(shards, detectors, name):
-    """At the pictures' own shorter side (43 x 40) nothing is resized for the DETR."""
+    """At the images' own shorter side (43 x 40) nothing is resized for the DETR."""
     detector = detectors[name]
     pictures = [open_picture(first_image(raw.members)).rgb for raw in raw_samples(shards[2][1])]
     table, _ = detected(shards, index(shards), detector)

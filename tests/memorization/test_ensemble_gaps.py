@@ -116,4 +116,4 @@ def test_a_change_compares_models_of_the_same_split_seed_by_seed():
 
     assert row["change"] == 0
     assert row["change_low"] < 0 < row["change_high"]
-    assert row["change_high"] < row["high"] - row["value"]  # what both share is no noise
+    assert row["change_high"] < row["high"] - row["value"]  # noise that both share cancels

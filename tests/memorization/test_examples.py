@@ -83,7 +83,7 @@ def found(
     holdout=NOBODY,
     **material,
 ):
-    """The examples, where `material` takes the place of what follows from the rest."""
+    """The examples; `material` replaces inputs that follow from the other arguments."""
     own, shown = objects(own), objects(shown)
     recalls = {
         model: recall_test(retrieved(near[model]), own, shown, ks=[1, 2]) for model in MODELS

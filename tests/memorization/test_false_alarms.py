@@ -4,7 +4,7 @@ import pytest
 from clipaudit.memorization.false_alarms import World, claims, made_claims, main, simulated
 
 RUNS = 60
-MOST = 0.05 + 3 * np.sqrt(0.05 * 0.95 / RUNS)  # 5 %, and three standard errors of so many runs
+MOST = 0.05 + 3 * np.sqrt(0.05 * 0.95 / RUNS)  # 5 %, and three standard errors of this many runs
 
 
 @pytest.mark.parametrize("change", [{}, {"ahead": 0.1}, {"one_cut": True}, {"seeds": 2}])

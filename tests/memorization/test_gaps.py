@@ -18,7 +18,7 @@ MEASURES = ("ppg", "prg", "aucg", "aucg_histogram")
 
 
 def recalls(records, model, *, k=10):
-    """RECALLS of one of two models of records [(truths, target, reference), ...].
+    """RECALLS of records [(truths, target, reference), ...] by one of the two models.
 
     A model's entry is (predicted, correct); its similarity falls with the predicted labels.
     """
@@ -244,7 +244,7 @@ def test_numbers_of_a_direction_do_not_depend_on_other_attacks():
 
 
 def differing(wins, losses, ties):
-    """Records with as many wins, losses and ties of the target, in precision and recall."""
+    """Records with this many wins, losses and ties of the target, in precision and recall."""
     return (
         [(4, (4, 4), (4, 2))] * wins + [(4, (4, 1), (4, 3))] * losses + [(4, (4, 2), (4, 2))] * ties
     )
@@ -262,7 +262,7 @@ def test_a_large_effect_has_a_small_p_value_and_an_interval_that_excludes_0():
 def test_draws_use_a_tenth_of_the_records():
     table = gaps_of(a=paired(differing(300, 100, 600)))
 
-    # a record's sign has mean 0.2 and variance 0.4 - 0.04; 100 draws know a spread to 7 %
+    # a record's sign has mean 0.2 and variance 0.4 - 0.04; 100 draws measure a spread to 7 %
     assert by_measure(table, "a")["prg"]["draws_std"] == pytest.approx(0.06, rel=0.25)
 
 
@@ -293,7 +293,7 @@ def test_agreeing_records_still_give_an_interval_with_width():
 def test_permutations_approximate_the_p_value_of_all_draws_of_the_sets():
     one = [(3, (3, 2), (3, 1)), (4, (4, 3), (4, 1)), (5, (5, 1), (5, 2))]
     other = [(1, (1, 1), (1, 0)), (3, (3, 1), (3, 2)), (2, (2, 2), (2, 2))]
-    # of A's model less that of B's, which is the target where records of B are attacked
+    # recall of A's model minus that of B's, which is the target if records of B are attacked
     gains = [Fraction(t[1] - r[1], truths) for truths, t, r in one]
     gains += [-Fraction(t[1] - r[1], truths) for truths, t, r in other]
     sums = [sum(gains[n] for n in chosen) for chosen in combinations(range(6), 3)]
@@ -306,7 +306,7 @@ def test_permutations_approximate_the_p_value_of_all_draws_of_the_sets():
 
 
 def test_permuting_membership_keeps_the_source_of_records():
-    """All of A's records that differ are of one source, which has as many of B that do."""
+    """A's model wins on all records of web, B's model on all records of album."""
     one, other = paired(differing(40, 0, 0)), paired(differing(0, 40, 0))
     attacks = {"a": {"web": one, "album": other}, "b": {"web": other, "album": one}}
 

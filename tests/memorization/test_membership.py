@@ -19,7 +19,7 @@ from clipaudit.memorization.membership import (
 )
 from clipaudit.memorization.overlaps import HOWS, OVERLAPS
 
-# row, set, place, the row that stands for its group; one sample for each thing that can happen
+# row, set, place, the row that stands for its group; one sample for each case
 ALLOTTED = [
     (0, "a", 0, None),
     (1, "a", 0, 0),  # a repeat
@@ -60,7 +60,7 @@ def overlaps(*rows):
 
 
 def base(n, dropped=()):
-    """A manifest that keeps all rows but some, each of which had its reason."""
+    """A manifest that keeps all rows except `dropped`, which have a reason."""
     rows = [
         (0, row, row not in dropped, *[None] * 7, "too near" if row in dropped else None)
         for row in range(n)
@@ -104,7 +104,7 @@ def test_every_row_is_kept_or_has_a_reason():
         4: ("allotted to set b", None, None),
         5: ("repeats the caption of another sample", 2, None),
         6: ("not drawn", None, None),
-        8: ("too near", None, None),  # what the base dropped stays as it is
+        8: ("too near", None, None),  # keeps the reason of the base
     }
 
 

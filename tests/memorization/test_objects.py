@@ -314,7 +314,7 @@ def test_the_order_of_the_objects_does_not_matter(things, random):
     shuffled = random.sample(things, len(things))
 
     found = table(things)
-    assert str(found.to_pylist()) == str(table(shuffled).to_pylist())  # tells -0.0 from 0.0
+    assert str(found.to_pylist()) == str(table(shuffled).to_pylist())  # distinguishes -0.0 from 0.0
     assert found["labels"].to_pylist() == [
         [label for _, label in sorted((-s, label) for at, label, s, _ in things if at == owner)]
         for owner in range(4)

@@ -146,7 +146,7 @@ def test_agreement_is_the_rank_correlation_with_the_gaps_of_two_models():
 
     agreement = {part: row["value"] for part, row in values(table).items() if "agreement" in part}
     assert agreement["agreement_members"] == pytest.approx(1)
-    # ranks of 0 to 4 and of the gaps 0, -1, -2, -1, 0: no rank rises with the other
+    # the ranks of 0 to 4 and of the gaps 0, -1, -2, -1, 0 are uncorrelated
     assert agreement["agreement_holdout"] == pytest.approx(0)
     assert not [part for part in values(table, "model") if "agreement" in part]
 
@@ -164,7 +164,7 @@ def test_aggregate_agreement_with_two_models_is_the_difference_of_net_gaps():
 
 
 def simulated(planted, runs=200, n=150):
-    """The net gaps of models that recall more than captions do, and `planted` more of members."""
+    """The net gaps of models that recall more than captions do, and `planted` more on members."""
     generator = np.random.default_rng(0)
     for _ in range(runs):
         target = generator.binomial(4, [0.4 + planted] * n + [0.4] * n).tolist()

@@ -81,8 +81,8 @@ def records(rows):
 def simulated(memory, *, runs, seeds=3, n=120):
     """The mean rows, by part, of models whose seeds and records vary, against words.
 
-    A record has an ease that all seeds share; a training knows members better by `memory`, on
-    average over trainings.
+    All seeds share the ease of a record. A training run recalls members better, by `memory` on
+    average.
     """
     generator = np.random.default_rng(0)
     for _ in range(runs):

@@ -55,7 +55,7 @@ def plain_recalls(neighbors, truths, public, ks, top):
             )  # fmt: skip
 
 
-labels = st.lists(st.integers(-1, 5), max_size=6)  # some none at all, some twice
+labels = st.lists(st.integers(-1, 5), max_size=6)  # some lists empty, some labels twice
 addresses = st.tuples(st.integers(0, 2), st.integers(0, 4))
 
 

@@ -8,7 +8,7 @@ from clipaudit.models.pictures import PictureSource
 from clipaudit.models.preparation import evaluation_preparation
 from clipaudit.models.workers import Workers
 
-# more workers than cores, which is torch's concern, are what some tests are about
+# some tests use more workers than cores, and torch warns of that
 pytestmark = pytest.mark.filterwarnings("ignore:This DataLoader will create")
 
 

@@ -6,7 +6,7 @@ import torch
 from clipaudit.errors import InputError
 from clipaudit.models.workers import Workers
 
-# more workers than cores, which is torch's concern, are what some tests are about
+# some tests use more workers than cores, and torch warns of that
 pytestmark = pytest.mark.filterwarnings("ignore:This DataLoader will create")
 
 

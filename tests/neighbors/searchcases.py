@@ -13,7 +13,7 @@ FIELDS = ("similarity", "query", "excess_similarity", "excess_query")
 
 @st.composite
 def searches(draw):
-    """Draw what `build` makes a search of: ties, copies, zeros, empty sets, odd norms."""
+    """Draw the input of `build`: ties, copies, zeros, empty sets, odd norms."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     d = draw(st.sampled_from([1, 7, 64, 640]))
     n = draw(st.sampled_from([300, 200, 60, 5, 1, 0]))

@@ -1,4 +1,4 @@
-"""Similarity is the cosine: by whole numbers, whatever the vectors' lengths."""
+"""Similarity is the cosine, from exact sums, for vectors of any length."""
 
 import math
 from fractions import Fraction

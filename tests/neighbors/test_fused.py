@@ -143,7 +143,7 @@ def test_gaps_crossed_by_every_row_are_exact(large):
 
 
 def test_gaps_that_are_barely_crossed_are_exact(large):
-    """By less than float32 sums resolve, and by rows that no other decision asks for."""
+    """The excess is less than float32 sums resolve, and no other decision needs these rows."""
     queries, addresses, train = large[0], large[1][:500], large[2][:500]
     similarity = plain_cosines(train, queries.vectors)
     second = np.sort(similarity, axis=0)[-2] - 2.0**-30
@@ -156,7 +156,7 @@ def test_gaps_that_are_barely_crossed_are_exact(large):
 
 @pytest.mark.parametrize("k", [1, 5, 30])
 def test_near_ties_are_decided_exactly(k):
-    """Members of a cluster are more alike than float32 sums resolve."""
+    """Similarities within a cluster differ by less than float32 sums resolve."""
     rng = np.random.default_rng(0)
     members = rng.standard_normal((60, 64))[np.arange(1300) % 60]
     members = members + 3e-4 * rng.standard_normal((1300, 64))

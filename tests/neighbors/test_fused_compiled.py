@@ -1,4 +1,4 @@
-"""What Triton compiles of the fused kernel for GPUs that need not be there."""
+"""The code that Triton compiles from the fused kernel for GPUs, also on machines without one."""
 
 import re
 

@@ -73,7 +73,7 @@ def test_results_over_many_panels_are_exact(kernel, k, threads, large):
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_floors_set_too_high_by_a_sample_are_lowered_again(threads):
-    """Every other row is of the sample, and has nearly all rows that are close to a query."""
+    """The sample is every other row, and has nearly all rows that are close to a query."""
     rng = np.random.default_rng(0)
     queries, train = unit_rows(rng, 70), unit_rows(rng, 13_000)
     train[::2][:270] = np.repeat(queries[:3], 90, axis=0)
@@ -105,7 +105,7 @@ def test_gaps_crossed_by_every_row_are_exact(large):
 @KERNELS
 @pytest.mark.parametrize("k", [1, 5, 30])
 def test_near_ties_are_decided_exactly(kernel, k):
-    """Members of a cluster are more alike than any low precision resolves."""
+    """Similarities within a cluster differ by less than any low precision resolves."""
     rng = np.random.default_rng(0)
     members = rng.standard_normal((60, 64))[np.arange(3000) % 60]
     members = members + 3e-4 * rng.standard_normal((3000, 64))
@@ -118,7 +118,7 @@ def test_near_ties_are_decided_exactly(kernel, k):
 
 
 def test_copies_of_one_vector_do_not_overflow_a_list(large):
-    """More offers of equal value than may wait, for rows as for queries."""
+    """Rows and queries have more equal candidates than a list holds."""
     vectors = np.repeat(large[2][:1], 2000, axis=0)
     queries = Queries(vectors[:700], (0, 700), np.arange(700), np.full(700, 0.5))
 

@@ -57,7 +57,7 @@ def test_a_library_built_from_other_sources_is_not_used(tmp_path, monkeypatch, c
 
 
 def kernels_under(**limit):
-    """Return what a process prints of its kernels that has no limit but this one."""
+    """Return the kernels that a process prints with only this limit."""
     program = "from clipaudit.neighbors.native.library import kernels; print(kernels())"
     unlimited = {name: text for name, text in os.environ.items() if name != "ONEDNN_MAX_CPU_ISA"}
     command = [sys.executable, "-c", program]

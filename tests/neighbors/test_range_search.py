@@ -1,4 +1,4 @@
-"""All pairs above a floor: the same as by looking at every similarity in float64."""
+"""All pairs above a floor: the same as from every similarity in float64."""
 
 import numpy as np
 import pytest

@@ -94,7 +94,7 @@ def large():
 
 @pytest.fixture
 def clustered():
-    """Rows in clusters whose similarities lie closer together than any low precision resolves."""
+    """Rows in clusters whose similarities differ by less than any low precision resolves."""
     rng = np.random.default_rng(0)
     centres = rng.standard_normal((60, 64))
     members = centres[np.arange(3000) % 60] + 3e-4 * rng.standard_normal((3000, 64))
@@ -146,7 +146,7 @@ def test_a_single_negative_threshold_is_also_ordered(odd, large):
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("k", [1, 10, 100])
 def test_large_tiles_are_exact_without_the_plain_product(device, precision, k, large, monkeypatch):
-    if precision != "bfloat16":  # whose bound lets many pass among such vectors
+    if precision != "bfloat16":  # its bound lets many of these vectors pass
         monkeypatch.delattr(Deciding, "_search_exactly")
     queries, addresses, train = large
 
@@ -184,7 +184,7 @@ def test_refused_blocks_do_not_affect_the_result(large):
 
 
 def test_arithmetic_less_precise_than_the_bound_is_detected(large, monkeypatch):
-    """As a device or a setting of torch with sloppier products would be."""
+    """A device or a torch setting may make products less precise."""
     queries, addresses, train = large
     fill = Tile.fill
 
@@ -208,5 +208,5 @@ def test_torch_settings_are_restored(large):
 
 
 def test_crowded_is_an_internal_exception():
-    """It never leaves the engine, so it is no ClipauditError."""
+    """It never leaves the engine, so it is not a ClipauditError."""
     assert Crowded.__bases__ == (Exception,)

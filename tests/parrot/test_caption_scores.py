@@ -16,7 +16,7 @@ from clipaudit.parrot.erasing import donors, erase, mask_of, scaled, scaled_leng
 from clipaudit.parrot.matching import match
 from clipaudit.parrot.spans import SPANS, Span, Word, spans_table
 
-# more workers than cores, which is torch's concern, are what some tests are about
+# some tests use more workers than cores, and torch warns of that
 pytestmark = pytest.mark.filterwarnings("ignore:This DataLoader will create")
 
 RADIUS, DILATION, SEED = 28, 12, 3  # 5 and 2 pixels in images of 40 x 43
@@ -27,7 +27,7 @@ def box(left, top, right, bottom):
 
 
 def spotted(samples):
-    """Of each four rows, in turn: two words of which one is in the caption, none, foreign, one."""
+    """SPANS of rows in turn: a caption word with another, none, a foreign word, both apart."""
     rows = []
     for sample in samples.to_pylist():
         rng = np.random.default_rng([sample["shard"], sample["row"]])
@@ -144,7 +144,7 @@ def test_erasing_changes_scores(clip, shards, kind):
 
     changes = pc.abs(pc.subtract(table[kind], table["raw"]))
 
-    assert pc.mean(changes).as_py() > 2e-5  # far above what the tests here take for equal
+    assert pc.mean(changes).as_py() > 2e-5  # far above the tolerance of these tests
 
 
 def test_scores_without_text_or_donor_are_null(clip, shards):

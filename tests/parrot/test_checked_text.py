@@ -30,7 +30,7 @@ def test_answers_are_matched_to_images_by_uid_or_key(checked):
     by_key = checked("key,has_text", "c,1", "b,0")
 
     assert by_uid.schema == CHECKED_TEXT
-    # of two equal images the first
+    # the first of two equal images
     assert by_uid.to_pylist() == [
         {"shard": 0, "row": 3, "has_text": True},
         {"shard": 4, "row": 0, "has_text": False},

@@ -103,7 +103,7 @@ def split(corpus, size):
 
 
 def meets(curation, fact):
-    """Whether a sample meets the criterion, by the words of the paper."""
+    """Whether a sample meets the criterion, as the paper words it."""
     spans, raw, kind = fact["spans"], fact["raw"], curation.kind
     if spans is None:
         return False

@@ -12,7 +12,7 @@ def model(task):
 
 @pytest.fixture(scope="module")
 def line_finders():
-    """Return rapidocr's line finder as it comes, and without denormal weights."""
+    """Return rapidocr's line finder unmodified, and without denormal weights."""
     return model("Det"), without_denormals(model("Det"))
 
 

@@ -22,7 +22,7 @@ ASKED = {"tokenization": "words", "batch_size": 4, "workers": 0, "device": torch
 
 @pytest.fixture
 def corpus(tmp_path):
-    """Two tars, of which every second sample is held out, with a word in each image but one."""
+    """Two tars with a word in each image but one; every second sample is held out."""
     shards = text_shards(tmp_path, [9, 6])
     samples = index(shards)
     heldout = samples.filter(pa.array(samples["row"].to_numpy() % 2 == 0))

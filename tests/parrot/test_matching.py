@@ -39,7 +39,7 @@ def matched(caption, *texts, **settings):
 
 
 spaces = st.sampled_from(" \t\n\v\f\r\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2003\u2028\u2029\u202f\u3000")
-# few letters, so that words meet; no half of a surrogate pair, which UTF-8 has not
+# few letters, so that words match; no half of a surrogate pair, since UTF-8 cannot encode it
 characters = st.one_of(
     spaces, st.sampled_from("abAB'\u2019-éß\u0301\u200b"), st.characters(exclude_categories=["Cs"])
 )
@@ -234,15 +234,15 @@ def two_words(text, left, right):
     ("span", "polygons"),
     [
         (two_words("BE mine", "BE", "mine"), [LEFT]),
-        (two_words("be be", "be", "be"), [BOX]),  # all of it is
+        (two_words("be be", "be", "be"), [BOX]),  # all words, so the whole span
         (
             Span("be no be", 0.9, BOX, (Word("be", LEFT), Word("no", BOX), Word("be", RIGHT))),
             [LEFT, RIGHT],
         ),
-        (Span("be mine", 0.9, BOX), [BOX]),  # no words are told
+        (Span("be mine", 0.9, BOX), [BOX]),  # the words are not given
         (Span("be mine", 0.9, BOX, ()), [BOX]),
         (two_words("be mine", "b", "e mine"), [BOX]),  # the word is split in two
-        (two_words("be and b-e be", "be", "and"), [BOX]),  # the second one is not accounted for
+        (two_words("be and b-e be", "be", "and"), [BOX]),  # the second "be" is not given
         (two_words("yours mine", "yours", "mine"), []),
         (two_words("yours mine", "be", "mine"), []),  # the span's text decides
         (Span("yours", 0.9, BOX), []),

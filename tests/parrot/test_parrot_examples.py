@@ -1,4 +1,4 @@
-"""Which images with text are shown, and what is looked up of them."""
+"""Which images with text are shown, and what is looked up for them."""
 
 import random
 
@@ -72,7 +72,7 @@ FIVE = [(0, 1, None, None), (1, 3, 2, None), (2, 3, 4, 1), (3, 2, 2, 2), (4, 0, 
         ("highest", [1, 2, 3, 0, 4]),
         ("parroting", [2, 3, 4]),
         ("repeating", [2, 4, 3]),
-        ("distracted", [2, 4]),  # all text erased, 2 and 4 score a quarter more
+        ("distracted", [2, 4]),  # with all text erased, 2 and 4 score a quarter more
         ("dependent", [1]),
     ],
 )

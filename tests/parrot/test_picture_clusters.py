@@ -82,7 +82,7 @@ def test_the_components_equal_those_of_the_singular_value_decomposition(shards):
     _, _, axes = np.linalg.svd(vectors - vectors.mean(axis=0))
     (mean, _), (found, _) = rows_of(model, "mean"), rows_of(model, "component")
     np.testing.assert_allclose(mean[0], vectors.mean(axis=0), atol=1e-6)  # float32
-    # exact with all components kept, but for rounding and the sign
+    # exact with all components kept, except for rounding and the sign
     np.testing.assert_allclose(np.abs((found * axes).sum(axis=1)), 1, atol=1e-5)
 
 

@@ -11,7 +11,7 @@ GRAY = np.full((100, 160, 3), 128, np.uint8)
 
 
 def drawn(count=40, *, classes=CLASSES, seed=0, shards=1):
-    """What is printed on samples whose labels go round the classes."""
+    """The prints on samples whose labels cycle through the classes."""
     right = np.arange(count, dtype=np.int32) % len(classes)
     samples = pa.table(
         {

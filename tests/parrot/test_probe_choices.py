@@ -1,4 +1,4 @@
-"""Comparisons with all texts: the same as by looking at every cosine of an image in float64."""
+"""Comparisons with all texts: the same as from every cosine of an image in float64."""
 
 import numpy as np
 import pytest

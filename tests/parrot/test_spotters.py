@@ -84,7 +84,7 @@ def test_rotated_text_is_read_with_correct_word_positions(spotter, turns):
 
     assert [word.text for word in span.words] == ["big", "red", "SALE"]
     middles = np.array([word.polygon for word in span.words]).reshape(3, 4, 2).mean(axis=1)
-    for _ in range(turns):  # back, with the clock
+    for _ in range(turns):  # back, clockwise
         middles = np.stack([224 - middles[:, 1], middles[:, 0]], axis=1)
     assert (np.diff(middles[:, 0]) > 0).all()
     np.testing.assert_allclose(middles[:, 1], (box[1] + box[3]) / 2, atol=8)

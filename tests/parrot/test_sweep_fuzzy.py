@@ -9,7 +9,7 @@ from clipaudit.parrot.spans import Span, spans_table
 from clipaudit.parrot.sweep_fuzzy import FUZZY_SWEEP, sweep_fuzzy
 
 BOX = (0.0, 0.0, 9.0, 0.0, 9.0, 9.0)
-# of five letters one differs (0.8), two differ (0.6)
+# one of five letters differs (0.8), or two (0.6)
 CAPTIONS = ["apple grape", "Apple", "lemon", None, "plum"]
 TEXTS = [["apply"], ["apple"], ["lemur"], ["word"], []]
 
@@ -44,7 +44,7 @@ def test_four_captions_match_a_hand_calculation():
         0.8: (3, Decimal("1.5")),
         0.9: (3, Decimal("1")),
     }
-    assert rates([0.8], "plain") == {0.8: (3, Decimal("1.5"))}  # apple, Apple: 0.8 alike
+    assert rates([0.8], "plain") == {0.8: (3, Decimal("1.5"))}  # apple, Apple: a similarity of 0.8
 
 
 def test_captions_of_images_without_text_count_separately():

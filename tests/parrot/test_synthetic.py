@@ -53,7 +53,7 @@ def test_the_edges_of_the_image_have_no_ink(text, side, type_size):
     assert not mask[:, [0, -1]].any()
 
 
-@example("..... CW WWWW J", 33)  # the J would stand below the image
+@example("..... CW WWWW J", 33)  # the J would be below the image
 @given(text=texts, side=st.sampled_from([33, 224]))
 def test_ink_is_centred(text, side):
     mask = mask_of(text, side)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from clipaudit.parrot.tokens import TOKENIZATIONS, tokens
 
-# half of a surrogate pair is in no text that was read; letters that fold or compose in odd ways
+# letters that fold or compose in odd ways; no half of a surrogate pair, which no read text has
 letters = st.sampled_from(
     "aZ09 _-'.&;\u2019İßΣςŉé\u0301\u0345\u0308ὠ한が語ไ\u3099हि½Ⅷ\u200d\u200b\u2028\x1c\0"
 )
@@ -14,9 +14,9 @@ texts = st.text(st.one_of(letters, st.characters(exclude_categories=["Cs"])))
 
 
 def runs_of_words(text):
-    """The words by category, character by character, what joins them being judged by both sides."""
+    """The words by the category of each character; both neighbours decide what joins them."""
     folded = normalize("NFKC", text).casefold()
-    shown = "".join(each for each in folded if category(each) != "Me")  # as of a keycap
+    shown = "".join(each for each in folded if category(each) != "Me")  # such as a keycap
     folded = normalize("NFKC", shown).replace("\u2019", "'")
     word = ""
     for place, character in enumerate(folded):
@@ -34,8 +34,8 @@ def runs_of_words(text):
         yield word
 
 
-# Chinese and invisible characters, and those whose category Python and the regex package may know
-# from different versions of Unicode, are left out of this test alone
+# Only this test omits Chinese and invisible characters, and those whose category may differ between
+# the Unicode versions of Python and of the regex package.
 spoken = st.characters(max_codepoint=0x5FF, exclude_categories=["Cn", "Cf"])
 
 

@@ -1,5 +1,7 @@
+import numpy as np
 import pyarrow as pa
 import pytest
+from scipy.stats import t
 
 from clipaudit.copies.calibration import CALIBRATION
 from clipaudit.copies.kinds import COPIES
@@ -128,19 +130,44 @@ def test_repeats_are_counted_beyond_the_first_of_each_group(sizes):
     assert tuple(row[name] for name in names) == expected
 
 
+def made_copies(*found):
+    """Of each original, one list: which of its copies are found, one by each way."""
+    row = {"method": "hash", "transformation": "jpeg", "strength": 30.0, "label": "quality 30"}
+    rows = [
+        {**row, "position": way, "original": original, "found": each, "verified": each}
+        for original, ways in enumerate(found)
+        for way, each in enumerate(ways)
+    ]
+    return {"calibration": pa.Table.from_pylist(rows, CALIBRATION), "methods": METHODS}
+
+
 def test_the_calibration_shows_shares_of_made_copies():
-    row = {"method": "hash", "position": 0, "transformation": "jpeg", "strength": 30.0}
-    row |= {"label": "quality 30", "copies": 10, "found": 8, "verified": 6}
-    calibration = pa.Table.from_pylist([row], CALIBRATION)
-    views = {"calibration": calibration, "methods": METHODS}
+    views = made_copies(*[[True]] * 8, *[[False]] * 2)
 
-    (cell,) = report_table("copies_calibration", views, {}).to_pylist()
+    cell, whole = report_table("copies_calibration", views, {}).to_pylist()
 
-    assert (cell["way"], cell["found_share"], cell["verified_share"]) == (
-        "jpeg, quality 30",
-        0.8,
-        0.6,
-    )
+    assert (cell["way"], cell["found_share"], cell["copies"]) == ("jpeg, quality 30", 0.8, 10)
+    assert (whole["way"], whole["found_share"], whole["copies"]) == ("all copies", 0.8, 10)
+
+
+def test_the_interval_of_all_made_copies_is_over_the_originals():
+    views = made_copies([True, True, False], [True, False, False], [True, True, True])
+    shares = np.array([2 / 3, 1 / 3, 1])
+
+    *_, whole = report_table("copies_calibration", views, {}).to_pylist()
+
+    half = t.ppf(0.975, 2) * shares.std(ddof=1) / np.sqrt(3)
+    assert whole["verified_share"] == pytest.approx(shares.mean())
+    assert whole["verified_share_low"] == pytest.approx(max(0, shares.mean() - half))
+    assert whole["verified_share_high"] == pytest.approx(min(1, shares.mean() + half))
+
+
+def test_without_a_threshold_the_calibration_has_no_shares():
+    views = made_copies([None, None], [None, None])
+
+    for row in report_table("copies_calibration", views, {}).to_pylist():
+        assert row["copies"] > 0
+        assert row["found_share"] is row["found_share_low"] is row["found_share_high"] is None
 
 
 def threshold(method, value, *, chosen, note=None):

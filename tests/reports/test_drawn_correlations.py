@@ -29,7 +29,7 @@ def answers(position, accuracies, start=0.6, fit=(-2.0, 4.0), rho=0.5):
 
 
 def of_paper(position, similarity, accuracy):
-    """The row of a bin that holds a point of the paper's and no image."""
+    """The row of a bin with a point of the paper and no image."""
     (row,) = answers(position, [])
     return [{**row, "published_similarity": similarity, "published_accuracy": accuracy}]
 
@@ -115,7 +115,7 @@ def test_points_of_the_paper_alone_give_no_figure():
 
     (axes,) = figure.axes
     assert [text.get_text() for text in axes.texts] == ["no images"]
-    assert len(axes.lines) == 1  # the test set's markers, of which there are none
+    assert len(axes.lines) == 1  # the empty line of the test set's markers
     assert "in the paper" not in legend(figure)
 
 

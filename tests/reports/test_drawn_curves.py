@@ -45,7 +45,7 @@ def draw(*rows, **options):
 
 
 def lines(axes):
-    """Data of what the legend names, by its name."""
+    """The data of the lines in the legend, by name."""
     return {
         line.get_label(): (list(line.get_xdata()), list(line.get_ydata()))
         for line in axes.lines
@@ -73,7 +73,7 @@ def test_a_series_is_a_line_through_its_points_and_the_baseline():
     }
     assert legend(figure) == ["near-pruned 0", "rand-pruned 0", "unpruned"]
     (line,) = [each for each in figure.axes[0].lines if each.get_label() == "near-pruned 0"]
-    assert line.get_markevery() == [0, 1]  # where the baseline is, there is its star
+    assert line.get_markevery() == [0, 1]  # the baseline has its own star
 
 
 def test_every_point_has_its_interval_within_the_axes():

@@ -24,7 +24,7 @@ def draw(*bars, **options):
 
 
 def parts(axes):
-    """Where the parts of lying bars begin and how long they are."""
+    """Where the parts of horizontal bars begin and how long they are."""
     return [(each.get_x(), each.get_width()) for each in axes.patches]
 
 

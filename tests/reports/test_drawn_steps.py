@@ -7,7 +7,7 @@ OPTIONS = {"x_label": "recall", "y_label": "records (%)"}
 
 
 def panel(position=0, stairs=None, **columns):
-    """The rows of a panel: of each model (recall, share of records with it or more)."""
+    """The rows of a panel: (recall, share of records with it or more) for each model."""
     same = {"panel_position": position, "panel_title": "10M", "is_default": False}
     same |= {"training_samples": 700, "aucg": 0.125, "aucg_net": None} | columns
     rows = [

@@ -45,7 +45,7 @@ def pictures(table, **replaced):
 
 
 def uids(table):
-    """Every shown sample with a uid of its own, where no image may be shown."""
+    """Every shown sample with its own uid, for images that may not be shown."""
     return {key: f"{number:08x}" * 4 for number, key in enumerate(sorted(pictures(table)), 1)}
 
 

@@ -18,7 +18,7 @@ def test_every_line_but_the_first_is_named(name):
 
 
 def test_every_table_has_its_sql_and_its_layout(settings):
-    """With all sections on, the tables are those that layouts are made for, no more, no less."""
+    """With all sections on, exactly the tables with layouts are made."""
     evidence = {"pruning": "sketch", "reference": "val", "removed": 0.25}
     settings["similarity"] |= {"seeds": 2, "evidence": evidence}
 

@@ -19,7 +19,7 @@ from clipaudit.store.actions import LabelledFile
 
 DEMO = Path(__file__).parents[2] / "config/demo_full.yaml"
 
-# folder of results/: the schema of its tables, and the labels that their paths bear
+# folder of results/: the schema of its tables, and the labels of their paths
 STORED = {
     "gaps": (GAPS_BY_K, ("public", "point")),
     "survival": (SURVIVAL_BY_K, ("public", "point")),
@@ -234,7 +234,7 @@ def test_stairs_of_other_attacks_k_and_public_sets_are_omitted(other):
     assert recalls(*stair("target", [(0.25, 0.5, 1)], **other)) == recalls()
 
 
-# --- records that stand first --------------------------------------------------------------------
+# --- records that rank first ---------------------------------------------------------------------
 
 
 def exposure(sort, records, measure, gap, **other):
@@ -244,7 +244,7 @@ def exposure(sort, records, measure, gap, **other):
 
 
 def exposed(*rows):
-    """Figure 4 of these rows of sample gaps; without any, of a table that has none that fit."""
+    """Figure 4 of these rows of sample gaps, by default of a table without matching rows."""
     found = rows or [exposure("similarity", 10, "recall", 0.5, attack="control")]
     return query(
         "memorization_fig4",

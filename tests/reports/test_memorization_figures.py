@@ -188,7 +188,7 @@ def test_gaps_are_paired_with_utility_only_for_points_in_the_grid(demo):
     ]
     assert len(figure.table.inputs["utility"]) == 4
     assert "memorization_trade_off" not in demo(utility=[])
-    assert "memorization_trade_off" not in demo(grid=[])  # one point trades nothing off
+    assert "memorization_trade_off" not in demo(grid=[])  # one point has no trade-off
 
 
 def test_a_setting_with_one_trained_value_has_no_panel(demo):

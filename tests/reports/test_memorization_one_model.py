@@ -11,7 +11,7 @@ LABELS = {"encoder": "m", "source": "web", "holdout": "web"}
 
 
 def stored(schema, rows, labels):
-    """A table of the store with such rows, as the workflow labels it."""
+    """A table of the store with these rows, as the workflow labels it."""
     given = [dict(zip(schema.names, row, strict=True)) for row in rows]
     found = pa.Table.from_pylist(given, schema)
     for name, value in labels.items():

@@ -49,7 +49,7 @@ def counts(table, column):
 
 
 def test_overlaps_of_two_sets_count_in_either_direction(overlaps):
-    """Given are the set of what is repeated, that of what leaves, and the way of looking."""
+    """Each removal names the set of the repeated sample, that of the removed one, and how."""
     removed = [
         ("a", "b", "uid"),
         ("b", "a", "uid"),
@@ -92,4 +92,4 @@ def test_without_a_second_search_the_table_says_so(overlaps):
 
     assert table["remaining"].null_count == 30
     text = to_markdown("memorization_overlaps", table)
-    assert text.count("not searched again") == 20  # and not where nobody searched at all
+    assert text.count("not searched again") == 20  # near duplicates were never searched

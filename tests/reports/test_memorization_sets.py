@@ -54,7 +54,7 @@ def test_four_images_match_a_hand_calculation(sets):
     assert {name: first[name] for name in ("asked", "allotted", "left_for_overlaps")} == {
         **{"asked": "4", "allotted": 4, "left_for_overlaps": 1},
     }
-    # the fourth left, and its label 7 with it; a label counts once an image: 2, 0, 1
+    # the fourth was removed, with its label 7; a label counts once an image: 2, 0, 1
     assert (first["samples"], first["without_objects"], first["not_annotated"]) == (3, 1, 0)
     assert (first["objects_per_picture"], first["labels"]) == (1.0, 2)
 

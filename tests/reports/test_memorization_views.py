@@ -31,7 +31,7 @@ from clipaudit.training.curves import CURVES
 
 DEMO = Path(__file__).parents[2] / "config/demo.yaml"
 
-# folder of results/: the schema of its tables, and the labels that their paths bear
+# folder of results/: the schema of its tables, and the labels of their paths
 STORED = {
     "one_model": (ONE_MODEL, ("encoder", "source", "holdout")),
     "one_model_over_seeds": (ONE_MODEL_OVER_SEEDS, ("source", "holdout")),

@@ -24,7 +24,7 @@ NORMAL = 1.959963984540054
 
 
 def image_kinds(right, was_right):
-    """How often images are right under so many seeds; both arrays have a row for each seed."""
+    """The number of images by how many seeds are right; both arrays have a row for each seed."""
     found = Counter(zip(right.sum(axis=0), was_right.sum(axis=0), strict=True))
     return np.array([(*kind, images) for kind, images in found.items()], dtype=np.int64)
 
@@ -35,9 +35,9 @@ def change(right, was_right):
 
 
 def widened(value, bounds, by_seed):
-    """The textbook's interval: both variances, and Satterthwaite's degrees of freedom.
+    """The textbook's interval of both variances, with Satterthwaite's degrees of freedom.
 
-    But no narrower than Student's over the seeds alone.
+    It is at least as wide as Student's over the seeds alone.
     """
     seeds, found = len(by_seed), []
     for bound in bounds:
@@ -74,7 +74,7 @@ def test_the_interval_of_a_change_equals_the_textbook_formula(both):
 
     expected = widened(ratio - 1, bounds, by_seed)
 
-    # 1e-6: the squares' root of small differences
+    # 1e-6: the root of small squared differences
     assert change(right, was_right) == pytest.approx(np.maximum(expected, -1), abs=1e-6)
 
 
@@ -142,14 +142,14 @@ def trained(runs, models, seeds, spread):
     """Right answers of simulated models that differ only in their seeds, on 200 images."""
     random = np.random.default_rng(0)
     logits = random.normal(0, 1.5, size=(runs, 1, 1, 200))  # how easy each image is
-    logits = logits + random.normal(0, spread, size=(runs, models, seeds, 1))  # a seed's luck
+    logits = logits + random.normal(0, spread, size=(runs, models, seeds, 1))  # effect of a seed
     return random.random((runs, models, seeds, 200)) < 1 / (1 + np.exp(-logits))
 
 
 def test_about_95_percent_of_intervals_contain_0_if_nothing_changes():
     bounds = np.array([change(*each) for each in trained(150, 2, 3, 0.3)])
 
-    # answers that are tossed anew under each seed are noise in both parts: rather more than 95 %
+    # answers drawn anew for each seed are noise in both variances: somewhat more than 95 %
     assert 0.92 <= ((bounds[:, 0] <= 0) & (bounds[:, 1] >= 0)).mean() < 1
     assert np.median(bounds[:, 1] - bounds[:, 0]) < 0.9
 
@@ -160,7 +160,7 @@ def test_about_95_percent_of_intervals_contain_the_true_accuracy(seeds, spread):
 
     bounds = np.array([accuracy_over_seeds(each, 200) for each in counts])
 
-    # a half by symmetry; between 92 and 95 % at three seeds, more where answers are tossed anew
+    # a half by symmetry; between 92 and 95 % at three seeds, more if answers are drawn anew
     assert 0.92 <= ((bounds[:, 0] <= 0.5) & (bounds[:, 1] >= 0.5)).mean() < 1
 
 

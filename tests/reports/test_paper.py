@@ -1,4 +1,4 @@
-"""What galleries put on paper."""
+"""Images, uids and text on the paper of galleries."""
 
 import matplotlib.image
 import numpy as np

@@ -1,4 +1,4 @@
-"""What a printed class name costs models: the table, how it prints, and what is said of it."""
+"""The cost of printed class names: the table, how it prints, and the report's answer."""
 
 from pathlib import Path
 

@@ -20,7 +20,7 @@ ERASED = ("all", "co", "random_all", "random_co")
 
 
 def matches(kinds):
-    """A view of images of these kinds; to the letter, no word is co-embedded."""
+    """A view of images of these kinds; tokenized as `plain`, no word is co-embedded."""
     rows = [
         {"shard": 0, "row": row, "spans": int(kind != "none"), "plain_co": []}
         | {f"{prefix}_{name}": 1 for prefix in ("words", "plain") for name in ("caption", "fuzzy")}
@@ -306,7 +306,7 @@ def test_a_difference_without_images_has_one_row():
 
 
 def heldout(**sets):
-    """A view of sets, each of these rows; row 9 is kept by none."""
+    """A view of sets, each of these rows; no set keeps row 9."""
     rows = [
         {"curated": name, "shard": 0, "row": row, "kept": row in kept}
         for name, kept in sets.items()

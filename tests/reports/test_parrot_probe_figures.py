@@ -1,4 +1,4 @@
-"""Which figures of the probe and the tracks there are, given the settings, and of what."""
+"""Which figures the probe and the tracks have, given the settings, and what they show."""
 
 from pathlib import Path
 

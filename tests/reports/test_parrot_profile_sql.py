@@ -21,7 +21,7 @@ SAMPLES = SAMPLES.append(pa.field("shard", INT)).append(pa.field("row", INT))
 def matches(rows):
     """Return a view of (corpus, row, spans, caption words, co-embedded ones, fuzzy ones).
 
-    To the letter, the co-embedded words are none.
+    Tokenized as `plain`, no word is co-embedded.
     """
     found = []
     for corpus, row, spans, caption, co, fuzzy in rows:
@@ -47,7 +47,7 @@ def corpora(*titles):
 
 
 def known(rows, name, kind):
-    """Return a view of (row, value) of what is known of images of shard 0 of the corpus web."""
+    """Return a view of (row, value), known facts about images of shard 0 of the corpus web."""
     columns = [("corpus", TEXT), ("shard", INT), ("row", INT), (name, kind)]
     found = [{"corpus": "web", "shard": 0, "row": row, name: value} for row, value in rows]
     return pa.Table.from_pylist(found, pa.schema(columns))
@@ -119,7 +119,7 @@ def test_mistakes_are_counted_if_the_image_content_is_known(table1, given):
     table = table1([*WEB, ("web", 9, 0, 2, [], 0)], **given)
 
     cells = by_measure(table, "value", "pictures", "value_low", "value_high")
-    # of images 1 and 2, without text, both have spans; of 0 and 3, with text, 0 has none
+    # images 1 and 2 have spans but no text; images 0 and 3 have text, but 0 has no spans
     assert cells["false_alarms", "share", None][:2] == (1, 2)
     assert cells["false_alarms", "share", None][2:] == pytest.approx((0.1581, 1), abs=1e-4)
     assert cells["missed", "share", None][:2] == (0.5, 2)

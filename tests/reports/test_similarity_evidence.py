@@ -9,7 +9,7 @@ from clipaudit.similarity.reports.evidence import OF_ORDERS, OF_PRUNING
 
 
 def predictions(accuracies, images=10):
-    """One row an image; `accuracies` gives the right ones of ten by (recipe, manifest, testset)."""
+    """One row per image; `accuracies`: right ones of ten, by (recipe, manifest, testset)."""
     return pa.Table.from_pylist(
         [
             {"recipe": recipe, "manifest": manifest, "testset": name, "shard": 0, "row": n}
@@ -71,7 +71,7 @@ def test_the_excess_is_computed_seed_by_seed(table):
     excess = measures(table, "sketch")["excess"]
 
     assert excess["value"] == pytest.approx(-0.4)
-    # -0.4 under every seed: what is left is the noise of both test sets' images
+    # -0.4 under every seed: only the noise of both test sets' images remains
     assert excess["value_low"] < -0.4 - 0.3
     reference = measures(table, "val")["excess"]
     assert (reference["value"], reference["value_low"], reference["value_high"]) == (0, None, None)
@@ -86,7 +86,7 @@ def test_the_table_prints_one_column_per_measure(table):
 
 @pytest.fixture
 def orders(view):
-    """Of ten images of sketch: near 2, 3, 4 right, rand 6, 5, 7, far 5, 5, 5."""
+    """Right answers on ten images of sketch: near 2, 3, 4, rand 6, 5, 7, far 5, 5, 5."""
     rights = {"near": (2, 3, 4), "rand": (6, 5, 7), "far": (5, 5, 5)}
     models = [(f"seed-{seed}", order) for order in rights for seed in range(3)]
     answers = {(*model, "sketch"): rights[model[1]][int(model[0][-1])] for model in models}

@@ -68,8 +68,8 @@ def test_copies_share_the_last_bin_on_either_side_of_1_after_rounding(histograms
 
 @pytest.mark.parametrize("bins", [20, 100])
 def test_bins_are_exact(histograms, bins):
-    # Similarities are multiples of 2^-48. Of the edges only multiples of 1/4 are such, too; around
-    # the others the nearest multiples are the hardest cases.
+    # Similarities are multiples of 2^-48. Only the edges at multiples of 1/4 are, too; the hardest
+    # cases at the other edges are the nearest multiples.
     edges = range(-bins, bins + 1)
     steps = range(-2, 3)
     similarities = [(edge * 2**48 // bins + step) / 2**48 for edge in edges for step in steps]

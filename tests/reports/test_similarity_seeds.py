@@ -76,7 +76,7 @@ def test_a_note_explains_the_measurement_of_seeds_and_random_sets(tables):
 
 @pytest.fixture
 def predictions():
-    """Of three seeds, three data sets and two test sets: 80 images, easy ones mostly right."""
+    """Rows of three seeds, three data sets and two test sets: 80 images, easy ones mostly right."""
     random = np.random.default_rng(0)
     easy = random.random((2, 80))
     return [

@@ -59,7 +59,7 @@ def test_four_rows_match_a_hand_calculation(table2):
 
 
 def test_the_threshold_is_strict_to_the_last_bit(table2):
-    border = 1 - 0.05  # its distance is 0.05 and a little: one more bit makes it less
+    border = 1 - 0.05  # its distance is just above 0.05; one more bit puts it below
     similarities = [np.nextafter(border, 0), border, np.nextafter(border, 1)]
     neighbors = [
         ("large", "sketch", 0, row, 0, float(value)) for row, value in enumerate(similarities)

@@ -33,7 +33,7 @@ def manifest(rows, kept=True):
 @pytest.fixture
 def table5(view, published):
     def build(neighbors=(), titles=("Val", "R"), others=OTHERS, crossing=(), kept=(), dropped=()):
-        """Crossings as (encoder, row of the train sample) by val, drops as these, too."""
+        """`crossing` and `dropped` as (encoder, row of the train sample); crossings are by val."""
         similarities = [(name, "val", 0, row, 0.75, 0.5) for name, row in crossing]
         views = {
             "testsets": view("testsets", [(0, "val", titles[0]), (1, "r", titles[1])]),

@@ -1,4 +1,4 @@
-"""What the similarity audit asks for, and says, where a corpus has no images."""
+"""What the similarity audit asks for and says if a corpus has no images."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ EVIDENCE = {"pruning": "sketch", "reference": "val"}
 
 
 def listed(settings, *corpora):
-    """Take the images of some corpora away."""
+    """Remove the images of some corpora."""
     for name in corpora:
         corpus = settings["corpora"][name]
         count = 4 if name == "large" else 1

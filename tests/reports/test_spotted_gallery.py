@@ -57,7 +57,7 @@ def table_of(rows):
 
 
 def texts(count):
-    """EXAMPLE_TEXTS: at the left a word that captions have, at the right another."""
+    """EXAMPLE_TEXTS with a word of the caption at the left and another one at the right."""
     spans = [Span("RED", 1.0, LEFT), Span("zzz", 1.0, RIGHT)]
     table = spans_table((0, row, spans) for row in range(count))
     columns = {
@@ -79,7 +79,7 @@ def draw(name, rows, shown=None):
 
 
 def rows_for(name, count):
-    """So many rows of each list of a gallery; by cluster, where it has clusters."""
+    """`count` rows of each list of a gallery, by cluster if it has clusters."""
     kinds = [what for what in FORMS[name] for _ in range(count)]
     rows = [example(position, what) for position, what in enumerate(kinds)]
     return sorted(rows, key=lambda row: row["cluster"] or 0)

@@ -16,7 +16,7 @@ TABLE2["near_duplicate_distance"] = 0.05
 
 @pytest.fixture
 def query(tmp_path, monkeypatch):
-    """A function that runs SQL text as if it stood in sql/probe.sql."""
+    """A function that runs SQL text as if it were in sql/probe.sql."""
 
     def run(sql, views, parameters=None):
         (tmp_path / "sql").mkdir(exist_ok=True)
@@ -28,7 +28,7 @@ def query(tmp_path, monkeypatch):
 
 
 def without_checks(view):
-    """The views of Table 2 that say nothing of its encoder."""
+    """The views of Table 2 about its encoder, without rows."""
     return {name: view(name, []) for name in ("encoder_checks", "calibrated")}
 
 

@@ -25,7 +25,7 @@ def names(captions):
 def test_a_group_is_named_after_words_missing_in_others():
     found = names({0: ["a red fox", "A FOX"], 1: ["a blue cat", "a blue hat"]})
 
-    assert found == {0: "fox, red", 1: "blue, cat"}  # of equals the first by letters
+    assert found == {0: "fox, red", 1: "blue, cat"}  # the alphabetically first of equal words
 
 
 @pytest.mark.parametrize("captions", [{0: ["a", "a"], 1: ["a"]}, {0: [None, "!"]}, {0: ["one"]}])

@@ -16,7 +16,7 @@ def addresses(rows):
 
 
 def base(rows, dropped=()):
-    """The manifest that keeps these rows but for some, which it dropped as copies."""
+    """The manifest that keeps these rows except `dropped`, which it dropped as copies."""
     whole = keep_all(addresses(rows))
     copies = addresses(dropped).append_column("reason", pa.array(["copy"] * len(dropped)))
     return prune_manifest(whole, copies, embedded=whole)

@@ -44,7 +44,7 @@ def part(order, corpus):
 
 
 def split(order, corpus, size):
-    """The parts of a corpus, so many rows each."""
+    """The parts of a corpus, `size` rows each."""
     rows = sorted(corpus.items())
     return [part(order, dict(rows[start : start + size])) for start in range(0, len(rows), size)]
 

@@ -91,7 +91,7 @@ class Job:
 
 @pytest.fixture(autouse=True)
 def _own_threads(monkeypatch):
-    """The script sets these for its process, which is that of the tests."""
+    """Restore these after the test: the script sets them in the process of the tests."""
     for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         monkeypatch.setenv(variable, "1")
 
@@ -103,7 +103,7 @@ def world(tmp_path):
 
 @pytest.fixture
 def at_once(tmp_path):
-    """A function: the tables of one search for some test sets by a store that knows nothing."""
+    """A function: the tables of one search for some test sets, with an empty store."""
 
     def search(*test_sets, gaps=None):
         other = World(tmp_path / f"other{len(list(tmp_path.iterdir()))}")

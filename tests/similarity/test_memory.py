@@ -72,7 +72,7 @@ def test_memory_does_not_grow_with_the_rows_of_a_part(tmp_path):
     whole = peak_of_search(tmp_path, 700_000, 6_000)
 
     print(f"peak memory: {some} MB for 200,000 rows, {whole} MB for 700,000")
-    assert whole < some + 100  # now and then one block more: 42 MB
+    assert whole < some + 100  # sometimes one more block: 42 MB
     assert whole < 600
 
 

@@ -111,10 +111,10 @@ def test_dot_products_of_stored_vectors_would_remove_other_samples(world):
 
 
 def test_a_handmade_case_of_two_test_sets_is_pruned_as_expected():
-    """The small set has one vector, at 20 degrees: its distance is what a sample must beat.
+    """The small set has one vector, at 20 degrees. Samples nearer to a test image are removed.
 
-    val, at 0: 10 is nearer than 20 and leaves; -20 is as near, a tie, and stays; 30 stays.
-    sketch, at 90: the small set is 70 away; 30 is 60 away and leaves; 10 and -20 stay.
+    val, at 0: 10 is nearer than 20 and removed; -20 is as near, a tie, and stays; 30 stays.
+    sketch, at 90: the small set is 70 away; 30 is 60 away and removed; 10 and -20 stay.
     """
     handmade = {"large": degrees(10, -20, 30), "small": degrees(20)}
     handmade |= {"val": degrees(0), "sketch": degrees(90)}
@@ -126,7 +126,7 @@ def test_a_handmade_case_of_two_test_sets_is_pruned_as_expected():
 
 @pytest.mark.parametrize(("large", "small", "leaving"), [(LONG, SHORT, set()), (SHORT, LONG, {0})])
 def test_a_vector_made_longer_by_rounding_is_not_nearer(large, small, leaving):
-    """Of LONG, in steps of 1/4096, float16 made the length 1.00029, of SHORT 0.99978.
+    """In steps of 1/4096, float16 rounds the length of LONG to 1.00029, of SHORT to 0.99978.
 
     Their products with TEST, of length 1, are 0.98071 and 0.98047, their cosines 0.98043 and
     0.98068: LONG is nearer by products, SHORT by cosines.

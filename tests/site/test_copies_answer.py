@@ -6,7 +6,7 @@ SUMMARY = {
     "training_images": 14, "searched": 60, "is_sampled": False,
 }  # fmt: skip
 NONE = {**SUMMARY, "testset_title": "A", "with_copy": 0, "share": 0.0, "edited": 0, "resized": 0}
-MADE = {"method_title": "hash", "transformation": "crop", "copies": 10}
+MADE = {"method": "hash", "method_title": "hash", "position": 0, "copies": 10}
 
 
 def test_the_headline_names_the_share_with_its_interval():
@@ -47,12 +47,18 @@ def test_without_a_test_set_the_answer_is_about_repeats():
 
 
 def test_the_answer_states_what_the_search_would_miss():
-    rows = [{**MADE, "verified": 1, "verified_share": 0.1}]
-    rows += [{**MADE, "transformation": "jpeg", "verified": 10, "verified_share": 1.0}]
+    rows = [
+        {**MADE, "transformation": name, "verified": 1, "verified_share": share}
+        for name, share in (("crop", 0.1), ("jpeg", 1.0))
+    ]
+    whole = {"position": None, "copies": 20, "verified": 11, "verified_share": 0.55}
+    whole |= {"verified_share_low": 0.41, "verified_share_high": 0.69}
 
-    (sentence,) = copies_answer({"copies_calibration": rows}).sentences
+    (sentence,) = copies_answer(
+        {"copies_calibration": [*rows, {**MADE, "transformation": None, **whole}]}
+    ).sentences
 
     assert sentence.text == (
-        "Of 20 copies that were made on purpose, hash finds 55.0 %; less than half of some made "
-        "by crop."
+        "Of 20 copies that were made on purpose, hash finds 55.0 % [41.0, 69.0]; less than "
+        "half of some made by crop."
     )

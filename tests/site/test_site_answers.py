@@ -377,7 +377,7 @@ def test_omissions_are_stated_once_at_the_end_of_the_answer():
 
 
 def controlled(against, seeds=3):
-    """Rows of an unpruned model, a pruned one and that of a random set; `against` it: a change."""
+    """Rows of an unpruned, a pruned and a random model; `against`: the change from the last."""
     share, low, high = against
     compared = {"control_change": share, "control_change_low": low, "control_change_high": high}
     none = dict.fromkeys(compared) | {"control": None, "seeds": seeds}

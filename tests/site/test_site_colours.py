@@ -1,4 +1,4 @@
-"""Every text colour of the report against every ground that it may stand on: WCAG AA, 4.5 to 1."""
+"""Every text colour of the report on each of its backgrounds: WCAG AA, 4.5 to 1."""
 
 import re
 from importlib.resources import files

@@ -25,7 +25,7 @@ def chromium():
 
 
 class Reader:
-    """A page of the report, and all that a reader would be troubled by."""
+    """A page of the report, and its errors, dialogs and outside requests."""
 
     def __init__(self, browser, folder):
         self.folder, self.troubles = folder, []
@@ -145,7 +145,7 @@ def test_a_cell_names_the_command_that_lists_its_files(reader):
 
     assert summary == "samples: at most 1 of 1 files"
     command = "clipaudit why similarity_gap_check --column images --where"
-    # the first row's `search` is hostile, so its test set stands for it
+    # the first row's `search` is hostile, so its test set identifies it
     assert asked == [f"{command} \"testset_title = 'Val'\"", f"{command} \"search = 'b-pruned'\""]
 
 

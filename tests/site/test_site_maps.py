@@ -1,4 +1,4 @@
-"""The map's page: where points lie, what colours them, its table, and its place in the menu."""
+"""The map's page: positions and colours of points, its table, and its place in the menu."""
 
 import json
 

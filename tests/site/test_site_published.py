@@ -11,7 +11,7 @@ def cell(row, *columns):
 
 
 def table(*rows):
-    """Two stored rows a printed one: its size, and the accuracy on each test set."""
+    """Two stored rows per printed one: its size, and the accuracy on each test set."""
     lines = [
         PrintedLine(name, (cell(n, "size"), cell(n, "accuracy"), cell(n + 1, "accuracy")))
         for n, name in ((0, "web"), (2, "pruned"))

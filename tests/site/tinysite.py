@@ -86,7 +86,7 @@ class TinySite:
 
 
 def mapped_site(folder, monkeypatch, *views, points=MAP):
-    """A site with a map of both images of `web`, of which a manifest keeps the second."""
+    """A site with a map of both images of `web`; a manifest keeps the second."""
     manifest = [
         {"shard": 0, "row": 0, "kept": False, "reason": HOSTILE},
         {"shard": 0, "row": 1, "kept": True, "reason": None},

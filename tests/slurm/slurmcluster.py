@@ -49,7 +49,7 @@ class Cluster:
             if folder.name.startswith(PREFIX) and cls(folder)._owner_has_ended():
                 cls(folder).down()
         taken = [name for name in FILES if os.path.lexists(CONFIGURED / name)]
-        assert not taken, f"{CONFIGURED} has {taken} of another cluster: its jobs are none of ours"
+        assert not taken, f"{CONFIGURED} has {taken} of another cluster: run these tests elsewhere"
         cluster = cls(tempfile.mkdtemp(prefix=PREFIX))
         try:
             cluster.up()

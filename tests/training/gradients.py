@@ -1,4 +1,4 @@
-"""Prints how far gradients of a training lie from float64's, for narrow 1x1 convolutions.
+"""Prints the error of training gradients against float64's, for narrow 1x1 convolutions.
 
 A program of its own, since oneDNN reads ONEDNN_MAX_CPU_ISA once, and may end the process.
 """

@@ -23,7 +23,7 @@ def test_gradients_equal_float64s_whatever_the_channels_and_the_processor(most):
     assert done.returncode == 0, done.stderr
     errors = [float(line.split()[-1]) for line in done.stdout.splitlines()]
     assert len(errors) == 12
-    assert max(errors) < 1e-3  # of float32; in narrow ones channels last they are around 1, or NaN
+    assert max(errors) < 1e-3  # of float32; narrow ones with channels last have around 1, or NaN
 
 
 @pytest.mark.parametrize(

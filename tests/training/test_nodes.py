@@ -1,4 +1,4 @@
-"""Training on two nodes. In srun's place a program starts the two torchruns on this machine."""
+"""Training on two nodes; a stand-in for srun starts the two torchruns on this machine."""
 
 import dataclasses
 
@@ -13,7 +13,7 @@ from clipaudit.training.order import make_plan
 from clipaudit.training.state import FILE_NAME
 
 COUNTS = [5, 6, 5, 6, 5, 6, 5, 6]
-PROCESSES = 4  # of two a sum has no order
+PROCESSES = 4  # a sum of two has no order
 CHANGES = {"batch_size": 2 * PROCESSES, "epochs": 2, "token_masking": 0.3}
 SRUN = """#!/bin/sh
 while [ "${1#-}" != "$1" ]; do shift; done
@@ -82,7 +82,7 @@ def test_two_nodes_give_the_weights_of_one_after_a_damaged_shard_is_restored(
     training = Training(tmp_path)
     kept = dict(enumerate(COUNTS))
     plan = make_plan(kept, batch_size=2, processes=PROCESSES, workers=1, seed=RECIPE.seed)
-    last = plan.shards(0, 1, 0)[-1]  # of what the second process reads in the first epoch
+    last = plan.shards(0, 1, 0)[-1]  # the second process reads it in the first epoch
     path = dict(training.shards)[last]
     content = path.read_bytes()
     write_shard(path, [{"png": b"damaged", "txt": b"a cat"}] * COUNTS[last])
@@ -98,7 +98,7 @@ def test_two_nodes_give_the_weights_of_one_after_a_damaged_shard_is_restored(
 
 
 def test_nodes_that_do_not_see_the_store_are_named(tmp_path, allocation):
-    require_visible(tmp_path, nodes=2)  # which they see
+    require_visible(tmp_path, nodes=2)  # no error
 
     with pytest.raises(StepError, match=r"gone: node node1, node2 cannot read it.* all nodes sh"):
         require_visible(tmp_path / "gone", nodes=2)

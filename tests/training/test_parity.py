@@ -41,7 +41,7 @@ ARGUMENTS = argparse.Namespace(
 
 
 class Recording(torch.nn.Module):
-    """open_clip's loss, which remembers what it gave."""
+    """open_clip's loss, which records what it gave."""
 
     def __init__(self, loss):
         super().__init__()
@@ -91,7 +91,7 @@ def our_batches(clip, file, paths, layout):
 
 
 def loader(batches):
-    """What train_one_epoch takes for its data."""
+    """The data in the form that train_one_epoch takes."""
 
     class Batched(list):
         num_batches = len(batches)
@@ -140,5 +140,5 @@ def test_losses_and_weights_equal_those_of_open_clip_train(tmp_path, vision):
 
     assert curves["loss"].to_pylist() == losses
     assert saved[2] == weights
-    # the other layout adds the same numbers in another order, and nine steps make it grow
+    # the other layout adds in another order; the difference grows over nine steps
     assert losses == pytest.approx(plain_losses, rel=1e-4)

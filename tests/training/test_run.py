@@ -57,7 +57,7 @@ class Training:
 
     folder: object
     recipe: Recipe = RECIPE
-    architecture: dict = dataclasses.field(default_factory=dict)  # what it has of its own
+    architecture: dict = dataclasses.field(default_factory=dict)  # changes to the tiny one
     initial: object = None
     device: str = "cpu"
     die_after: int | None = None
@@ -499,7 +499,7 @@ def test_two_training_runs_on_a_gpu_give_the_same_bytes(tmp_path):
 
 
 def ordered_shards(folder, counts):
-    """Shards of which each shows one thing."""
+    """Shards that show one thing each."""
     rng = np.random.default_rng(0)
     return [
         (

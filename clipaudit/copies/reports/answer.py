@@ -99,15 +99,19 @@ def _repeats(tables: Tables) -> Iterator[Sentence]:
 def _recall(tables: Tables) -> Iterator[Sentence]:
     """Yield how many made copies each method finds: the control for what the search misses."""
     rows = [row for row in tables.get("copies_calibration", ()) if row["verified"] is not None]
-    for method in dict.fromkeys(row["method_title"] for row in rows):
-        own = [row for row in rows if row["method_title"] == method]
-        missed = [row for row in own if row["verified_share"] < 0.5]
-        names = listed(list(dict.fromkeys(row["transformation"] for row in missed)))
-        tail = f"; less than half of some made by {names}" if missed else ""
-        found, made = (sum(row[name] for row in own) for name in ("verified", "copies"))
+    for whole in (row for row in rows if row["position"] is None):
+        missed = [
+            row["transformation"]
+            for row in rows
+            if row["method"] == whole["method"]
+            and row["position"] is not None
+            and row["verified_share"] < 0.5
+        ]
+        tail = f"; less than half of some made by {listed(list(dict.fromkeys(missed)))}"
         yield Sentence(
-            f"Of {count(made)} copies that were made on purpose, {plain(method)} finds "
-            f"{percent(found / made, digits=1)} %{tail}.",
+            f"Of {count(whole['copies'])} copies that were made on purpose, "
+            f"{plain(whole['method_title'])} finds {_share(whole, 'verified_share')}"
+            f"{tail if missed else ''}.",
             "copies_calibration",
             CONTROL,
         )

@@ -37,7 +37,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         title="Made copies that are found again",
         caption="Copies made of this run's own images and searched for among the others (%): those "
         "whose original is a candidate, and those of them whose pixels confirm the copy. "
-        "Intervals are exact.",
+        "The interval of all copies is over the originals; the others are exact.",
         corner="Copy",
         lead="Copies",
         row="way",

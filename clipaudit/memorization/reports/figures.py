@@ -294,7 +294,7 @@ def _exposed(run: Settings, audit: Memorization, public: str) -> ReportFigure:
 
 
 def _of_one_direction(audit: Memorization) -> str:
-    """Return the caption's sentences on a number of only the attack on A."""
+    """Return the caption's sentences on numbers of the attack on A alone."""
     mean = "It cancels from the mean of both directions in Figure 2."
     if not audit.held_out:
         return f"Part of it may be a difference between the two training runs. {mean}"

@@ -56,7 +56,7 @@ def families_shown(run: Settings, audit: Memorization) -> dict[Family, str]:
 def points_of_family(run: Settings, audit: Memorization, family: Family) -> list[tuple[Point, str]]:
     """Return the default point and those of a family, the lowest value first, with their values.
 
-    A learned logit scale comes before fixed ones, all captions after some.
+    A learned logit scale comes before fixed ones; all captions come last.
     """
     every = all_points(run, audit)
     own = own_value(recipe_of(run, audit), family)

@@ -1,6 +1,6 @@
 """Shared parts of the memorization audit's tables and figures: points, public sets, records, files.
 
-A point or a public set outside the grid has no files; its row stays to say so.
+A point or a public set outside the grid has no files, but it has a row that says so.
 """
 
 from clipaudit.config.settings import Settings

@@ -87,7 +87,7 @@ def sets(run: Settings, audit: Memorization) -> ReportTable:
 
 
 def overlaps(run: Settings, audit: Memorization) -> ReportTable:
-    """Return the table of samples that sets shared, and still share if searched again."""
+    """Return the table of samples that sets share, before and, if searched again, after removal."""
     sources = list(audit.sources)
     drawn = {name for source in sources for name in audit.drawn(source)}
     sets = [name for name in SETS if name in drawn]

@@ -53,7 +53,7 @@ def trade_off(run: Settings, audit: Memorization) -> ReportFigure:
 def _points_of_families(
     run: Settings, audit: Memorization, asked: Sequence[Point]
 ) -> list[dict[str, object]]:
-    """Return points with their values and families; a family has one place in all runs."""
+    """Return points with their values and families; a family has the same place in all runs."""
     families = [family for family in get_args(Family) if family != DEFAULT]
     sizes = {
         point.name: title for point, title in points_by_size(run, audit) if point.name != DEFAULT

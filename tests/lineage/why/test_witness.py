@@ -111,7 +111,7 @@ def test_a_whole_row_comes_from_the_inputs_of_any_of_its_cells(run):
 
 
 def test_an_accuracy_of_zero_comes_from_the_rows_that_were_wrong(run):
-    """No rows would give no accuracy, but for 0 the search does not try no rows."""
+    """An empty set of rows would give no accuracy; the search does not try it for a 0."""
     run.report("probe", CHANGES, {"predictions": predictions(run)}, {"rows": ROWS})
 
     answer = asked(run, "probe", "dataset = 'other'", "accuracy")
