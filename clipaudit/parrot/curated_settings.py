@@ -1,4 +1,4 @@
-"""Section of the sets of equal size that models are trained on, and of what they are to show."""
+"""Settings of the sets of equal size that models are trained on, and of the evidence."""
 
 from typing import Annotated, Literal
 
@@ -143,7 +143,7 @@ class Curations(Section):
         return list(dict.fromkeys([*self.recipes, *others]))
 
     def recipes_for(self, size: int | None) -> list[str]:
-        """Return the recipes for the sets of a size, None standing for the debiased subset."""
+        """Return the recipes for the sets of a size; None means the debiased subset."""
         return self.recipes if size is None else self.recipes_of_size.get(size, self.recipes)
 
 

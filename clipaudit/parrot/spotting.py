@@ -26,8 +26,8 @@ from clipaudit.parrot.spans import Span, pictures_without_text, spans_table
 from clipaudit.parrot.spot_memory import SpotMemory
 from clipaudit.progress import Progress
 
-WORTH_A_PROCESS = 100  # pictures: some five seconds
-NOT_SPOTTED = "text spotting failed"  # a reason in drops: the engine fails on this picture
+WORTH_A_PROCESS = 100  # images: about five seconds
+NOT_SPOTTED = "text spotting failed"  # a reason in drops: the engine fails on this image
 
 _log = logging.getLogger(__name__)
 
@@ -166,7 +166,7 @@ class _Known:
             each=WORTH_A_PROCESS,
         )
         self._repeated = {digest for digest, count in Counter(digests).items() if count > 1}
-        self._held: dict[str, _Text] = {}  # what was read here of the repeated ones
+        self._held: dict[str, _Text] = {}  # repeated images that were read here
         self.remembered = sum(digest in self._places for digest in digests)
 
     def recall(self, digests: Sequence[str]) -> dict[str, list[Span]]:
