@@ -231,9 +231,9 @@ class Repacking:
 def repacked(audit: Parrot, *, shards: int) -> dict[str, Repacking]:
     """Return the repacked manifests of a corpus with this many shards, by name.
 
-    They are the held-out samples, and of the sets that models train on all controls and those that
-    `curations.repack` asks for. `auto` decides by the number of shards and the set's stated size:
-    the number of samples in a shard is unknown before indexing.
+    They are the held-out samples, all controls that models train on, and the other trained sets
+    that `curations.repack` asks for. `auto` decides by the number of shards and the set's stated
+    size: the number of samples in a shard is unknown before indexing.
     """
     settings = audit.curations
     if settings is None:
