@@ -99,7 +99,7 @@ def score_captions(
     source = ErasedPictures(shards, captioned, preparation, erasing, Reduced(shorter_side))
     clip.model.to(device).eval()
     model = _Model(clip, preparation, batch_size, device)
-    progress = Progress(_log, "scoring captions", total=source.total, unit="pictures")
+    progress = Progress(_log, "scoring captions", total=source.total, unit="images")
     by_shard = groupby(Workers(source.batches, workers=workers), key=attrgetter("shard"))
     done = 0
     for shard in np.unique(pictures["shard"]).tolist():
@@ -107,7 +107,7 @@ def score_captions(
         losses = _without_caption(pictures, shard)
         if len(own):
             number, batches = next(by_shard)
-            assert number == shard, f"pictures of shard {number} came for those of {shard}"
+            assert number == shard, f"images of shard {number} came for those of {shard}"
             table, lost = _score_shard(own, batches, model)
             losses += lost
             yield table

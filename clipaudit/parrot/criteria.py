@@ -78,7 +78,7 @@ class Curation:
             )
         if self.textless and self.kind != "rsa":
             raise ConfigError(
-                f"curation {self.name}: textless pictures of kind {self.kind}, but only an RSA "
+                f"curation {self.name}: textless images of kind {self.kind}, but only an RSA "
                 "counts them; leave it out"
             )
         if self.size is not None and self.size < 0:

@@ -132,8 +132,8 @@ class Curations(Section):
             )
         if "text" in self.filters and self.filter_words is None:
             raise ValueError(
-                "filters: text looks for words in captions; name a file with a word or phrase a "
-                "line as filter_words"
+                "filters: text looks for words in captions; name a file with one word or phrase "
+                "per line as filter_words"
             )
 
     @property

@@ -62,6 +62,6 @@ def _frequency(text: str, place: str) -> int:
     if digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS and int(digits) > 0:
         return int(digits)
     raise InputError(
-        f"{place}: the frequency is {plain(text)!r}. Give a gram a line, or a gram, a tab and a "
-        "whole number from 1."
+        f"{place}: the frequency is {plain(text)!r}. Give one gram per line, or a gram, a tab and "
+        "a whole number from 1."
     )

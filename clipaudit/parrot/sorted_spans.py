@@ -22,7 +22,7 @@ _PICTURE = ("spans",)  # columns if a row is an image
 _SPAN = ("text", "polygon", "bbox", "score", "words")  # columns if a row is a span
 _ROWS_AT_ONCE = 4096  # memory, never results
 _FORMS = (
-    "a row a picture has `spans`, a list; a row a span has `text`, and `polygon` or `bbox` "
+    "a row per image has `spans`, a list; a row per span has `text`, and `polygon` or `bbox` "
     "(docs/imports.md)"
 )
 

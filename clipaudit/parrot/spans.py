@@ -91,7 +91,7 @@ def spans_table(rows: Iterable[tuple[int, int, Sequence[Span]]]) -> pa.Table:
     addresses = [pa.array([row[at] for row in rows], pa.int32()) for at in (0, 1)]
     spans = span_array(row[2] for row in rows)
     table = pa.Table.from_arrays([*addresses, spans], schema=SPANS)
-    assert np.all(np.diff(sample_addresses(table)) > 0), "pictures come sorted by (shard, row)"
+    assert np.all(np.diff(sample_addresses(table)) > 0), "images come sorted by (shard, row)"
     return table
 
 

@@ -83,7 +83,7 @@ def spot_text(
         return _read_texts(shards, some, make_spotter)
 
     known = _Known(samples, memory, texts, workers)
-    progress = Progress(_log, "spotting text", total=len(samples), unit="pictures")
+    progress = Progress(_log, "spotting text", total=len(samples), unit="images")
     done = bare = 0
     try:
         for number, _ in shards:
@@ -187,7 +187,7 @@ class _Known:
             (text,) = self._texts(self._samples.slice(self._first[digest], 1))
         else:
             text = next(self._read)
-        assert text.digest == digest, "pictures are read in the order in which they are asked for"
+        assert text.digest == digest, "images are read in the order in which they are asked for"
         if not text.fault:
             self._memory.add(digest, text.spans)
         if digest in self._repeated:
