@@ -4,7 +4,7 @@ from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
-    """Collect them."""
+    """Collect the samples."""
     import pyarrow.compute as pc
 
     from clipaudit.corpora.repacking import COLLECTED, Collection

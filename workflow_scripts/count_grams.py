@@ -4,7 +4,7 @@ from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
-    """Count them."""
+    """Count the grams."""
     from clipaudit.parrot.vocabulary import GRAMS, count_grams
 
     grams = count_grams(

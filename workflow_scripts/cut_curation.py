@@ -25,7 +25,7 @@ def compute(step: Step) -> None:
     )
     for part in parts:
         candidates.add(part)
-    # a set that excludes no other is held out itself, and others can be drawn without it
+    # a set that leaves out no other is itself held out; others can be drawn without it
     step.write_table("cut", candidates.cut(or_none=not held_out), CUT)
 
 

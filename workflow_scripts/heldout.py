@@ -4,7 +4,7 @@ from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
-    """Select them."""
+    """Select the samples."""
     import pyarrow.compute as pc
 
     from clipaudit.corpora.samples import SAMPLES

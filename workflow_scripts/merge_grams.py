@@ -4,7 +4,7 @@ from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
-    """Add the parts up."""
+    """Add up the parts."""
     from clipaudit.parrot.vocabulary import GRAMS, merge_grams
 
     grams = merge_grams(step.tables("grams"), most=step.settings["most"])

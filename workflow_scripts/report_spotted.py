@@ -32,7 +32,7 @@ def of_shards(step: Step, name: str, corpus: str, shards: set[int]) -> "Iterator
 
 
 def compute(step: Step) -> None:
-    """Pick examples, look their captions, spans and images up, draw them."""
+    """Pick examples, look up their captions, spans and images, and draw them."""
     from clipaudit.corpora.addresses import shards_and_rows
     from clipaudit.parrot.example_texts import describe_examples, example_addresses
     from clipaudit.parrot.examples import SPOTTED_EXAMPLES, pick_examples

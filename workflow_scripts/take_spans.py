@@ -4,7 +4,7 @@ from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
-    """Look the part's samples up."""
+    """Look up the part's samples."""
     from clipaudit.corpora.drops import DROPS, Drops
     from clipaudit.parrot.given_spans import take_spans
     from clipaudit.parrot.spans import SPANS

@@ -43,12 +43,12 @@ ATTACKED = pa.schema(
         pa.field("shard", pa.int32(), nullable=False),
         pa.field("row", pa.int32(), nullable=False),
         pa.field("variant", pa.string(), nullable=False),  # one of VARIANTS
-        pa.field("text", pa.string()),  # printed by us; null: nothing is
-        pa.field("label", pa.int32(), nullable=False),  # the right one
+        pa.field("text", pa.string()),  # the printed text; null: no text is printed
+        pa.field("label", pa.int32(), nullable=False),  # of the right class
         pa.field("printed", pa.int32(), nullable=False),  # of the class whose name is printed
         pa.field("predicted", pa.int32(), nullable=False),
         pa.field("right_similarity", pa.float32(), nullable=False),  # cosine of the right class
-        pa.field("printed_similarity", pa.float32(), nullable=False),  # of the printed one
+        pa.field("printed_similarity", pa.float32(), nullable=False),  # of the printed class
     ]
 )
 
@@ -62,7 +62,7 @@ def attack(
     type_size: tuple[float, float],
     seed: int,
 ) -> pa.Table:
-    """Return ATTACKED: for each sample, in order, the image unchanged, with a control, attacked.
+    """Return ATTACKED, a row per variant of each sample, in order: plain, control, attacked.
 
     `draw_prints` gives the printed texts. Ties of classes go to the lowest label. Raises InputError
     for a label that is missing or outside the task's classes, a class name with letters that the
@@ -197,7 +197,7 @@ def _rows(
 
 
 class AttackedPictures(ShardPictures[PictureBatch]):
-    """A source whose batches have the pixels of all variants, one batch size after another.
+    """A source whose batches have the pixels of all variants, one variant after the other.
 
     Black images fill each variant up to the batch size. Without `printing` there is one variant:
     the unchanged image.

@@ -1,13 +1,13 @@
-"""Score captions by their cosine to their images, before and after text is erased from these.
+"""Score captions by their cosine to their images, before and after erasing text.
 
 Lin et al., ECCV 2024, https://arxiv.org/abs/2312.14232, Sec. 5.1: RSA is the raw score minus the
 score without any text, RSC minus the one without the words that the caption repeats. Text is erased
 from images as stored (large ones scaled down), not as the model takes them, and the erased images
 go straight through the model.
 
-As in `pictures`, the model's batches are cut per shard and always full, with black images at the
-end of a shard's last one, and each kind of image has its own. So a result depends only on the
-shard, the kind and the batch size, not on the split of shards into parts or the number of workers.
+As in `pictures`, the model's batches are cut per shard and always full: black images fill a shard's
+last one. Each kind of image has its own batches. So a result depends only on the shard, the kind
+and the batch size, not on the split of shards into parts or the number of workers.
 """
 
 import logging
@@ -47,14 +47,14 @@ SCORES = pa.schema(
     [
         pa.field("shard", pa.int32(), nullable=False),
         pa.field("row", pa.int32(), nullable=False),
-        pa.field("raw", pa.float32(), nullable=False),  # of the picture as it is
+        pa.field("raw", pa.float32(), nullable=False),  # of the unchanged image
         pa.field("all", pa.float32()),  # all text erased; null: it has none
         pa.field("co", pa.float32()),  # co-embedded text erased; null: it has none
-        # what the donor's text covers erased; null: the picture itself has none, or no other has
+        # area of the donor's text erased; null: this image, or every other, has no such text
         pa.field("random_all", pa.float32()),
         pa.field("random_co", pa.float32()),
-        pa.field("donor_row", pa.int32()),  # whose text, in the same shard; null where random_all
-        pa.field("co_donor_row", pa.int32()),  # whose co-embedded text; null where random_co is
+        pa.field("donor_row", pa.int32()),  # of the donor, in the same shard; null if random_all is
+        pa.field("co_donor_row", pa.int32()),  # of the donor of random_co; null if that is
     ]
 )
 
@@ -82,17 +82,15 @@ def score_captions(
     """Yield the SCORES of each shard, ordered by (shard, row).
 
     `shards` gives each shard number's tar, ascending; `samples` are SAMPLES, `spans` the SPANS of
-    those of them whose picture could be spotted, `matches` their MATCHES. `radius` and `dilation`
-    are pixels of a picture whose shorter side is 224; pictures whose shorter side is longer than
-    `shorter_side` are reduced to it first, raw ones too, so that all go one way. Rows without a
-    caption, whose picture cannot be decoded, or with a score that is not finite are added to
-    `drops`: rows in `spans` = rows out + drops. Rows of `samples` that `spans` lacks were dropped
-    at spotting and are left out.
+    the samples that were spotted, `matches` their MATCHES. `radius` and `dilation` are pixels of an
+    image whose shorter side is 224. Images with a shorter side above `shorter_side` are scaled down
+    to it first, raw ones too. Rows without a caption, whose image cannot be decoded, or with a
+    score that is not finite are added to `drops`: rows in `spans` = rows out + drops. Rows of
+    `samples` that `spans` lacks were dropped at spotting and are left out.
 
     A score is the product, in float64, of two unit rows in float32. Donors are drawn among all of
     the shard's `spans`, captioned or not. The values depend on the model, the shard, the settings,
-    `batch_size`, the device class and its threads, but not on `workers` nor on which shards come
-    together.
+    `batch_size`, the device class and its threads, but not on `workers` or the other shards.
     """
     pictures = erasable_pictures(samples, spans, matches, tokenization, seed)
     captioned = pictures.filter(pc.is_valid(pictures["caption"]))
@@ -101,7 +99,7 @@ def score_captions(
     source = ErasedPictures(shards, captioned, preparation, erasing, Reduced(shorter_side))
     clip.model.to(device).eval()
     model = _Model(clip, preparation, batch_size, device)
-    progress = Progress(_log, "scoring captions", total=source.total, unit="pictures")
+    progress = Progress(_log, "scoring captions", total=source.total, unit="images")
     by_shard = groupby(Workers(source.batches, workers=workers), key=attrgetter("shard"))
     done = 0
     for shard in np.unique(pictures["shard"]).tolist():
@@ -109,7 +107,7 @@ def score_captions(
         losses = _without_caption(pictures, shard)
         if len(own):
             number, batches = next(by_shard)
-            assert number == shard, f"pictures of shard {number} came for those of {shard}"
+            assert number == shard, f"images of shard {number} came for those of {shard}"
             table, lost = _score_shard(own, batches, model)
             losses += lost
             yield table
@@ -158,7 +156,7 @@ class _Stream:
             self._run()
 
     def features(self) -> Float32[np.ndarray, "n d"]:
-        """Return the model's output for all `rows`, the last batch being run first."""
+        """Run the pending last batch, and return the model's output for all `rows`."""
         if self._waiting:
             self._run()
         return np.concatenate(

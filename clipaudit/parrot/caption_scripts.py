@@ -8,8 +8,8 @@ import pyarrow as pa
 
 from clipaudit.parrot.unicode_scripts import NO_SCRIPTS, script_of
 
-CAPTIONS = 1000  # captions of a shard that are looked at
-LEAST_SHARE = 0.01  # of the letters: captions in English have some Chinese ones
+CAPTIONS = 1000  # captions read per shard
+LEAST_SHARE = 0.01  # of the letters: English captions have some Chinese ones too
 
 # One row per script, by its share of the letters, the largest first, then by name.
 CAPTION_SCRIPTS = pa.schema(
@@ -25,7 +25,7 @@ def caption_scripts(samples: Iterable[pa.Table], *, captions: int = CAPTIONS) ->
     """Return CAPTION_SCRIPTS of the first captions of each shard, up to `captions` of each.
 
     Only shard and caption of SAMPLES are read, ascending by (shard, row), with each shard in one
-    table. There are no rows without captions, or without letters in them.
+    table. If no caption has a letter, there are no rows.
     """
     letters: Counter[str] = Counter()
     for table in samples:
@@ -38,7 +38,7 @@ def caption_scripts(samples: Iterable[pa.Table], *, captions: int = CAPTIONS) ->
 
 
 def counted_scripts(scripts: pa.Table) -> tuple[str, ...]:
-    """Return the scripts whose letters count, from CAPTION_SCRIPTS; none means all scripts."""
+    """Return the scripts whose letters count, from CAPTION_SCRIPTS; () means all."""
     shares = zip(scripts["script"].to_pylist(), scripts["share"].to_pylist(), strict=True)
     return tuple(script for script, share in shares if share >= LEAST_SHARE)
 

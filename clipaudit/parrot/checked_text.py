@@ -13,11 +13,11 @@ from clipaudit.errors import InputError
 from clipaudit.plaindata import Row
 from clipaudit.plaintext import plain
 
-NAMES = ("uid", "key")  # columns that say which picture a row is about; the first that is there
+NAMES = ("uid", "key")  # columns that identify a row's image; the first present one counts
 ANSWER = "has_text"
 _WORDS = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 
-# One row per checked picture, by (shard, row).
+# One row per checked image, by (shard, row).
 CHECKED_TEXT = pa.schema(
     [
         pa.field("shard", pa.int32(), nullable=False),
@@ -31,9 +31,9 @@ def checked_text(samples: Iterable[pa.Table], path: Path) -> pa.Table:
     """Return CHECKED_TEXT of a file: CSV, JSON (a list of objects) or Parquet, by its ending.
 
     Its rows have the `uid` or, without that column, the `key` of an image, and `has_text`: yes or
-    no, true or false, 1 or 0. Rows without an answer count as not checked. Samples with one uid are
-    equal, and the first is taken. These two columns, shard and row of SAMPLES are read, ascending
-    by (shard, row).
+    no, true or false, 1 or 0. Rows without an answer count as not checked. Samples with the same
+    uid are equal, and the first is taken. `samples` are SAMPLES, ascending by (shard, row), read
+    for uid, key, shard and row.
 
     Raises InputError for a file that cannot be read or lacks a column, for a value that is neither
     yes nor no, for contradicting answers about one image, for an image that `samples` lack, and for

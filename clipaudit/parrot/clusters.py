@@ -22,16 +22,16 @@ from clipaudit.neighbors.interface import check_norms, vector_norms
 from clipaudit.parrot.settings import MOST_CLUSTERS, Clusters
 
 ROWS_PER_DIMENSION = 5  # of a step of the incremental PCA: scikit-learn's own choice
-# where the settings name no numbers: the paper's, or fewer
+# the paper's numbers, or fewer, if the settings name none
 MOST_COMPONENTS, MOST_GROUPS = 256, 100
-LEAST_PICTURES = 39  # of a cluster: faiss warns below
+LEAST_PICTURES = 39  # per cluster: faiss warns below
 STRIP_ROWS = 1_024  # rows compared with all centroids at once: memory, never results
 
 # Embeddings are multiples of 2^-24 of norm at most 4. With directions on a grid of 2^-20 and
 # offsets on one of 2^-44, products and sums are multiples of 2^-44 below 2^7: exact in float64.
 DIRECTION_GRID = 2.0**20
 OFFSET_GRID = 2.0**44
-LONGEST = 8.0  # of a centroid from the mean: two vectors of norm 4 are no further apart
+LONGEST = 8.0  # distance of a centroid from the mean: vectors have norm 4 at most
 
 # First the mean, then the components by falling variance, then the centroids.
 CLUSTERING = pa.schema(
@@ -46,13 +46,13 @@ CLUSTERING = pa.schema(
     ]
 )
 
-# One row per picture, in the order of its embeddings.
+# One row per image, in the order of its embeddings.
 PLACED = pa.schema(
     [
         pa.field("shard", pa.int32(), nullable=False),
         pa.field("row", pa.int32(), nullable=False),
         pa.field("cluster", pa.int32(), nullable=False),  # the nearest centroid's number
-        pa.field("group", pa.int32(), nullable=False),  # that centroid's
+        pa.field("group", pa.int32(), nullable=False),  # of that centroid
     ]
 )
 
@@ -71,13 +71,13 @@ def fit_clusters(
     `threads`.
 
     Distances are Euclidean. A cluster that loses its last sample takes over half of another, as in
-    faiss. Default numbers follow that of embeddings: 4,000 clusters or one per 39, 256 components
-    or the number of dimensions or embeddings, 100 groups or the number of clusters. Given numbers
-    are refused with fewer embeddings than components or clusters, or fewer dimensions than
-    components: by TooSmall if more data would help, else by InputError, as is an embedding that is
-    not finite.
+    faiss. Default numbers are 4,000 clusters, or one per 39 embeddings if fewer; 256 components, or
+    the number of dimensions or embeddings if lower; 100 groups, or the number of clusters if lower.
+
+    Raises TooSmall for more components or clusters than embeddings, or more groups than clusters;
+    InputError for more components than dimensions, or an embedding that is not finite.
     """
-    # only libraries that are loaded can be held to their threads
+    # threadpool_limits limits only libraries that are loaded
     import faiss  # noqa: F401
     import sklearn.decomposition  # noqa: F401
     from threadpoolctl import threadpool_limits
@@ -167,7 +167,7 @@ def _principal_axes(
     n, d = vectors.shape
     pca = IncrementalPCA(n_components=components)
     step = max(ROWS_PER_DIMENSION * d, components)
-    with np.errstate(divide="ignore", invalid="ignore"):  # shares of no variance, which none reads
+    with np.errstate(divide="ignore", invalid="ignore"):  # unused shares of a variance of 0
         for rows in gen_batches(n, step, min_batch_size=components):
             pca.partial_fit(vectors[rows].astype(np.float64))
     return pca.mean_.astype(np.float32), pca.components_.astype(np.float32)
@@ -244,7 +244,7 @@ def _clustering(
 class _Nearest:
     """The nearest of k centroids by one product: that with the largest x . direction - offset.
 
-    Of the projection P (x - m) of x, the squared distance to c is a number that all centroids share
+    The squared distance of the projection P (x - m) to c is |P (x - m)|^2, equal for all centroids,
     minus twice (P'c) . x - (|c|^2 / 2 + (P'c) . m).
     """
 

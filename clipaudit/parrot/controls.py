@@ -28,12 +28,12 @@ class Lengths:
 
     radius: float
     dilation: float
-    shorter_side: int  # larger pictures with text are reduced to it first
+    shorter_side: int  # larger images with text are scaled down to it first
     fill: Fill = "telea"
 
 
 class WithoutText:
-    """Makes image files without their text; a file without text stays unchanged."""
+    """Erases the text from image files; a file without text stays unchanged."""
 
     def __init__(self, spans: pa.Table, lengths: Lengths) -> None:
         """Take the SPANS of the samples, in any order."""
@@ -44,10 +44,10 @@ class WithoutText:
         self._addresses = addresses[self._order]
 
     def __call__(self, address: int, image: bytes) -> bytes:
-        """Return the image file of the sample at an address without text, in its own format.
+        """Return the image file of the sample at `address`, text erased, in its own format.
 
-        The new file is lossless, except JPEG, of quality 95. InputError for a sample without a row
-        of SPANS or whose image cannot be decoded: indexing and spotting drop such samples.
+        The new file is lossless, except JPEG, of quality 95. Raises InputError for a sample without
+        a row of SPANS or whose image cannot be decoded: indexing and spotting drop such samples.
         """
         place = int(np.searchsorted(self._addresses, address))
         if place == len(self._addresses) or self._addresses[place] != address:

@@ -1,4 +1,4 @@
-"""Decide what counts as text among all that a spotter read, so that it can change without reading.
+"""Decide which of the spotted pieces of text count; a change reads no image again.
 
 Spotters also read letters in drawings: a single glyph, a few doubtful strokes. docs/evidence.md
 reports what the defaults find and what they get wrong.
@@ -19,7 +19,7 @@ from clipaudit.parrot.unicode_scripts import script_of
 class Counted:
     """The conditions for a piece of text to count: see `parrot.text` in the settings.
 
-    `scripts` are those whose letters count; none means all.
+    `scripts` are those whose letters count; () means all.
     """
 
     score: float

@@ -19,7 +19,7 @@ from clipaudit.parrot.filters import FILTERED, Phrases, Refusal, crude, nameless
 from clipaudit.parrot.kinds import TOP, Kind
 from clipaudit.parrot.tokens import Tokenization
 
-NOT_SPOTTED = "not spotted"  # no spotter's answer: MATCHES lacks the sample
+NOT_SPOTTED = "not spotted"  # MATCHES lacks the sample
 NOT_SCORED = "not scored"
 HAS_TEXT = "has text"
 NO_TEXT = "no text"
@@ -34,13 +34,15 @@ DUPLICATE = "duplicate"
 class Curation:
     """The samples that a curation may take, and their number.
 
-    `random`: every sample that was spotted; `without-text` and `with-text`: no spotted text, or
-    some; `cotr`, `rsa`, `rsc`: with text, and the CoTR, raw - all or raw - co within the bounds;
-    `debiased`: without text, raw and aesthetics above theirs, no duplicate; `top-score`,
-    `top-masked`, `top-stated`: every sample that has a score, those of the highest first instead of
-    in a random order: raw, with all text erased (T-MARS, Maini et al., ICLR 2024), or what the
-    sample states, which comes in the place of aesthetics; `basic`: DataComp's basic filter, but for
-    the language, which nothing here tells; `text`: the caption names one of some words.
+    - `random`: every spotted sample;
+    - `without-text`, `with-text`: samples without and with spotted text;
+    - `cotr`, `rsa`, `rsc`: with text, and the CoTR, raw - all or raw - co within the bounds;
+    - `debiased`: without text, raw score and aesthetics above their bounds, no duplicate;
+    - `top-score`, `top-masked`, `top-stated`: every sample with a score, the highest first instead
+      of in a random order: the raw score, that with all text erased (T-MARS, Maini et al., ICLR
+      2024), or one that the sample states, given as `aesthetics`;
+    - `basic`: DataComp's basic filter without its condition on the language;
+    - `text`: the caption names one of some words.
 
     It takes `size` samples, or all if None. Held-out sets are curations too.
     """
@@ -51,8 +53,8 @@ class Curation:
     below: float | None = None
     above: float | None = None  # of the RSA or RSC, and of the raw score if debiased
     exactly: float | None = None  # of the CoTR
-    aesthetics_above: float | None = None  # if debiased; None: not asked
-    textless: bool = False  # of the RSA: pictures without text count as 0
+    aesthetics_above: float | None = None  # if debiased; None: no condition
+    textless: bool = False  # of the RSA: images without text count as 0
     size: int | None = None
     seed: int = 0
     tokenization: Tokenization = "words"  # of the CoTR
@@ -76,7 +78,7 @@ class Curation:
             )
         if self.textless and self.kind != "rsa":
             raise ConfigError(
-                f"curation {self.name}: textless pictures of kind {self.kind}, but only an RSA "
+                f"curation {self.name}: textless images of kind {self.kind}, but only an RSA "
                 "counts them; leave it out"
             )
         if self.size is not None and self.size < 0:
@@ -98,15 +100,15 @@ class CuratedPart:
 
     base: pa.Table
     matches: pa.Table  # MATCHES
-    scores: pa.Table | None = None  # SCORES; None: nothing asks for them
+    scores: pa.Table | None = None  # SCORES; None: not needed
     aesthetics: pa.Table | None = None  # shard, row, aesthetics, a number or null
-    duplicates: pa.Table | None = None  # shard and row of what repeats another
-    samples: pa.Table | None = None  # SAMPLES; None: nothing asks for them
-    words: Phrases | None = None  # what `text` looks for; None: nothing asks for them
+    duplicates: pa.Table | None = None  # shard and row of samples that repeat another
+    samples: pa.Table | None = None  # SAMPLES; None: not needed
+    words: Phrases | None = None  # for `text`; None: not needed
 
 
 def criterion(curation: Curation, part: CuratedPart) -> str:
-    """Return the condition on a sample in words, with conditions skipped for lack of a table.
+    """Return the condition on a sample as text; it names checks skipped for lack of a table.
 
     >>> nothing = pa.table({})
     >>> criterion(Curation("c3", "cotr", at_least=0.3), CuratedPart(nothing, nothing))
@@ -136,7 +138,8 @@ def criterion(curation: Curation, part: CuratedPart) -> str:
 
 
 def refusals(curation: Curation, part: CuratedPart) -> list[Refusal]:
-    """Return the refusals of the kind with reasons, unspotted samples first; NaN means null."""
+    """Return the samples that the kind refuses, by reason, unspotted ones first."""
+    # in the columns NaN means null
     spans = _column(part.base, part.matches, "spans")
     found: list[Refusal] = [(np.isnan(spans), NOT_SPOTTED)]
     if curation.kind in ("without-text", "debiased"):
@@ -159,7 +162,7 @@ def refusals(curation: Curation, part: CuratedPart) -> list[Refusal]:
     elif curation.kind == "top-stated":
         found.append((np.isnan(top_scores(curation, part)), NOT_STATED))
     elif curation.kind in ("rsa", "rsc", "debiased", *TOP):
-        if part.scores is None:  # nobody scored them: must not pass for "none has a score"
+        if part.scores is None:  # else every sample would count as not scored
             raise InputError(
                 f"curation {curation.name}: a part came without scores, and {curation.kind} asks "
                 "for them; score the captions of this corpus first"

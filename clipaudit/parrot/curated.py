@@ -1,9 +1,9 @@
 """The names of the parrot audit's curated sets and models, and their definitions.
 
 A *curation* is a criterion; with a size it is a *set*, whose manifest is `<curation>-<size>`, such
-as `cotr-0.3-3000000`. The debiased subset has no size: it is all that meets the criterion. Held out
-of all sets are two more, `heldout-without-text` and `heldout-parrot`. A set may have *controls*,
-the same samples with one thing changed: `cotr-0.3-3000000.erased`, `cotr-0.3-3000000.swapped`.
+as `cotr-0.3-3000000`. The debiased subset has no size: it is all that meets the criterion. Two more
+sets, `heldout-without-text` and `heldout-parrot`, are held out of all others. A set may have
+*controls*, the same samples with one change: `cotr-0.3-3000000.erased`, `cotr-0.3-3000000.swapped`.
 """
 
 from collections.abc import Sequence
@@ -18,9 +18,9 @@ from clipaudit.parrot.settings import Parrot
 Family = Literal["text", "cotr", "rsa", "rsc", "filter", "debiased", "heldout"]
 Control = Literal["erased", "swapped"]
 HELDOUT = ("heldout-without-text", "heldout-parrot")
-HELDOUT_SAMPLES = "heldout"  # those of both
-FEW_SHARDS = 100  # a training reads the headers of so many in seconds
-FEW_A_SHARD = 1_000  # kept samples: a tenth of those of a shard that img2dataset wrote
+HELDOUT_SAMPLES = "heldout"  # the samples of both
+FEW_SHARDS = 100  # a training run reads their headers in seconds
+FEW_A_SHARD = 1_000  # kept samples: a tenth of an img2dataset shard
 OR_TEXTLESS = " or no text"
 CONTROLS: dict[Control, str] = {"erased": "text erased", "swapped": "captions swapped"}
 
@@ -41,13 +41,13 @@ class Curation:
 
     @property
     def papers_title(self) -> str:
-        """What the paper calls it, which does not say whether RSA >= 0 has textless samples."""
+        """The paper's title, which does not say whether RSA >= 0 has samples without text."""
         return self.title.removesuffix(OR_TEXTLESS)
 
 
 @dataclass(frozen=True)
 class CuratedSet:
-    """A curation of a size; None: all that meets the criterion."""
+    """A curation with a size; None takes all samples that meet the criterion."""
 
     curation: Curation
     size: int | None
@@ -55,12 +55,12 @@ class CuratedSet:
 
     @property
     def members(self) -> str:
-        """The set that says which samples there are; a control has those of another one."""
+        """The name of the set that lists the samples; a control has those of another set."""
         return self.curation.name if self.size is None else f"{self.curation.name}-{self.size}"
 
     @property
     def name(self) -> str:
-        """The set's manifest."""
+        """The name of the set's manifest."""
         return self.members if self.control is None else f"{self.members}.{self.control}"
 
 
@@ -102,7 +102,7 @@ def curations(settings: Curations) -> list[Curation]:
 
 
 def _relative(kind: Literal["rsa", "rsc"], thresholds: Sequence[float]) -> list[Curation]:
-    """Return the curations by a relative score: below the first threshold, and from each on."""
+    """Return the curations by a relative score: below the first threshold, and at least each."""
     if not thresholds:
         return []
     first, title = thresholds[0], kind.upper()
@@ -173,7 +173,7 @@ def curation_settings(audit: Parrot, name: str) -> dict[str, object]:
 
 
 def curated_manifests(audit: Parrot) -> dict[str, dict[str, str]]:
-    """Return the manifests of all sets, each of the one corpus."""
+    """Return the manifests of all sets, all of the same corpus."""
     if audit.curations is None:
         return {}
     corpus, sets = audit.curations.corpus, curated_sets(audit.curations)
@@ -185,7 +185,7 @@ def curated_manifests(audit: Parrot) -> dict[str, dict[str, str]]:
 def in_grid(settings: Curations) -> list[tuple[str, str]]:
     """Return the models that are trained, each (recipe, set), in the order of the sets.
 
-    A grid that names a model has its controls too.
+    A grid that names a model includes its controls.
     """
     return [
         (recipe, name)
@@ -229,11 +229,11 @@ class Repacking:
 
 
 def repacked(audit: Parrot, *, shards: int) -> dict[str, Repacking]:
-    """Return the manifests of a corpus of so many shards that are repacked, by name.
+    """Return the repacked manifests of a corpus with this many shards, by name.
 
-    They are the held-out samples, all controls that are trained on, and other such sets as
-    `curations.repack` says. By `auto` only the shards and the set's stated size count: how many
-    samples a shard has is not known before it is indexed.
+    They are the held-out samples, all controls that models train on, and the other trained sets
+    that `curations.repack` asks for. `auto` decides by the number of shards and the set's stated
+    size: the number of samples in a shard is unknown before indexing.
     """
     settings = audit.curations
     if settings is None:
@@ -250,7 +250,7 @@ def repacked(audit: Parrot, *, shards: int) -> dict[str, Repacking]:
 
 
 def model_encoder(recipe: str, manifest: str) -> str:
-    """Return the name of the encoder that a model trained on a set is.
+    """Return the name, as an encoder, of a model trained on a set.
 
     >>> model_encoder("words", "random-600")
     'words.random-600'

@@ -1,4 +1,4 @@
-"""Section of the sets of equal size that models are trained on, and of what they are to show."""
+"""Settings of the sets of equal size that models are trained on, and of the evidence."""
 
 from typing import Annotated, Literal
 
@@ -132,8 +132,8 @@ class Curations(Section):
             )
         if "text" in self.filters and self.filter_words is None:
             raise ValueError(
-                "filters: text looks for words in captions; name a file with a word or phrase a "
-                "line as filter_words"
+                "filters: text looks for words in captions; name a file with one word or phrase "
+                "per line as filter_words"
             )
 
     @property
@@ -143,7 +143,7 @@ class Curations(Section):
         return list(dict.fromkeys([*self.recipes, *others]))
 
     def recipes_for(self, size: int | None) -> list[str]:
-        """Return the recipes for the sets of a size, None standing for the debiased subset."""
+        """Return the recipes for the sets of a size; None means the debiased subset."""
         return self.recipes if size is None else self.recipes_of_size.get(size, self.recipes)
 
 

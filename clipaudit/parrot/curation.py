@@ -1,10 +1,9 @@
 """Curate training sets of equal size with much or little text in their images.
 
 Lin et al., ECCV 2024, Sec. 6 and 8, Tables 2-5, 8, 10-13, Fig. 7: https://arxiv.org/abs/2312.14232.
-The paper samples at random without saying how: here all curations of one seed take the first of
-one random order of addresses, so that new shards displace few samples, and curating a part needs
-only its own samples. Both sets that Fig. 7 is measured on are taken first and left out of all
-others.
+The paper samples at random without saying how. Here all curations of one seed take the first
+samples of one random order of addresses. So new shards displace few samples, and curating a part
+needs only its own samples. The two sets of Fig. 7 are taken first and left out of all others.
 """
 
 import logging
@@ -38,10 +37,10 @@ SPARE_PLACES = 65_536  # gathered beyond the size before they are cut back: memo
 CUT = pa.schema(
     [
         pa.field("name", pa.string(), nullable=False),
-        pa.field("criterion", pa.string(), nullable=False),  # what was asked of a sample, in words
-        pa.field("asked", pa.int64()),  # how many samples; null: all that there are
-        pa.field("available", pa.int64(), nullable=False),  # eligible, held-out ones not counted
-        pa.field("last", pa.uint64()),  # the place of the last one taken; null: none is taken
+        pa.field("criterion", pa.string(), nullable=False),  # the condition on a sample, as text
+        pa.field("asked", pa.int64()),  # number of samples; null: all
+        pa.field("available", pa.int64(), nullable=False),  # eligible samples, not held out
+        pa.field("last", pa.uint64()),  # the place of the last sample taken; null: none is taken
     ]
 )
 
@@ -112,7 +111,7 @@ class Candidates:
         size = self._curation.size
         every: np.ndarray = np.concatenate([*self._early, np.empty(0, dtype=np.uint64)])
         if size is None:
-            every = every[every == every.max(initial=0)]  # all are taken: the last place will do
+            every = every[every == every.max(initial=0)]  # all are taken: the last place is enough
         elif 0 < size < len(every):
             every = np.partition(every, size - 1)[:size]
             self._last = every[-1]
@@ -127,7 +126,7 @@ def curate(
     It has one row for each of the part's `base`, in its order; rows that the base dropped stay
     unchanged. Any other sample that is not kept has the first reason that holds: not spotted, held
     out, the text, the measure and its bounds, not drawn. `cut` is the CUT of all parts, found with
-    the same `held_out`, each with its own cut.
+    the same `held_out`.
     """
     (last,) = cut.to_pylist()
     assert last["name"] == curation.name, f"{curation.name} with the cut of {last['name']}"

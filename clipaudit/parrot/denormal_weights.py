@@ -15,8 +15,8 @@ from google.protobuf.message_factory import GetMessageClass
 
 _FLOAT = 1  # onnx.TensorProto.FLOAT
 
-# The part of onnx.proto that is read here; the fields that it leaves out stay in the file as they
-# are. The package onnx would add 60 MB for the same.
+# The part of onnx.proto that is read here; other fields stay in the file unchanged. The package
+# onnx would add 60 MB for the same.
 _MESSAGES = """
 name: "part_of_onnx.proto"
 package: "part_of_onnx"

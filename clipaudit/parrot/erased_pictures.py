@@ -1,7 +1,7 @@
 """Make images unchanged and with text erased, in worker processes.
 
-An image has several kinds: unchanged, without any text, without co-embedded text, and, for each of
-the last two, without the area of the text of another image of the shard, the donor.
+An image has several kinds: unchanged, without any text, and without co-embedded text. For each of
+the last two, a random kind erases the area of the text of the donor, another image of the shard.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ from clipaudit.parrot.spans import Polygon, spans_of
 from clipaudit.parrot.tokens import Tokenization
 
 KINDS = ("raw", "all", "co", "random_all", "random_co")
-PICTURES_SENT = 32  # by a worker at once, in all their kinds: memory, never results
+PICTURES_SENT = 32  # images that a worker sends at once, in all kinds: memory, never results
 
 
 def erasable_pictures(
@@ -34,9 +34,10 @@ def erasable_pictures(
 ) -> pa.Table:
     """Return the data for erasing, one row per row of `spans` (SPANS), in its order.
 
-    Columns of `samples` (SAMPLES, which may have more rows), the spans, `co`, the co-embedded words
-    of `matches` (MATCHES of `spans`), and `donor_row` and `co_donor_row`, whose text gives the
-    random area: null if the image itself has no such text, or no other of its shard has.
+    It has columns of `samples` (SAMPLES, which may have more rows), the spans, and `co`, the
+    co-embedded words of `matches` (MATCHES of `spans`). The text of `donor_row` and `co_donor_row`
+    gives the random areas; they are null if the image, or every other one of its shard, has no such
+    text.
     """
     addresses = sample_addresses(spans)
     assert np.array_equal(addresses, sample_addresses(matches)), "matches are of these spans"
@@ -78,7 +79,7 @@ def kinds_of(pictures: pa.Table) -> list[list[str]]:
 
 @dataclass(frozen=True)
 class Reduced:
-    """Scales images down to a shorter side of at most so many pixels.
+    """Scales images down to a shorter side of at most `shorter_side` pixels.
 
     The cost of inpainting grows with the fourth power of the side: area and radius grow with it.
     """
@@ -105,7 +106,7 @@ class Erasing:
         dilation: float,
         fill: Fill = "telea",
     ) -> None:
-        """Take `erasable_pictures`, and lengths in a picture whose shorter side is 224 pixels."""
+        """Take `erasable_pictures`, and lengths in an image whose shorter side is 224 pixels."""
         self.pictures = pictures
         self.tokenization = tokenization
         self.radius = radius

@@ -18,10 +18,10 @@ from jaxtyping import Bool, Int32, UInt8
 from clipaudit.corpora.places import places
 from clipaudit.parrot.spans import Polygon
 
-REFERENCE_SIDE = 224  # pixels: the picture that CLIP models take
+REFERENCE_SIDE = 224  # pixels: the images that CLIP models take
 Fill = Literal["telea", "mean"]  # how masked pixels are filled
 
-FARTHEST = 1 << 20  # pixels: far outside of any picture, and what cv2 can still draw
+FARTHEST = 1 << 20  # pixels: far outside any image, and still drawn by cv2
 
 
 def scaled_length(length: float, height: int, width: int) -> int:
@@ -56,11 +56,11 @@ def mask_of(
     """Return the pixels that polygons cover, outlines included, and those near them.
 
     Near is at most `dilation` pixels away in both directions. Corners are rounded to whole pixels;
-    polygons may overlap, be a line or a point, and lie outside of the picture in part or wholly.
+    polygons may overlap, be a line or a point, and be partly or wholly outside the image.
     """
-    # drawn with a margin, from which what lies just outside of the picture can grow into it
+    # a margin, since polygons just outside the image can grow into it
     canvas = np.zeros((height + 2 * dilation, width + 2 * dilation), np.uint8)
-    for polygon in polygons:  # one by one: together, fillPoly leaves out where two overlap
+    for polygon in polygons:  # one by one: given several, fillPoly leaves out overlaps
         corners = np.asarray(polygon, np.float64).reshape(-1, 2)
         pixels = np.rint(np.clip(corners, -FARTHEST, FARTHEST)).astype(np.int32) + dilation
         cv2.fillPoly(canvas, [pixels], 1)
@@ -89,8 +89,8 @@ def erase(
     if not mask.any():
         return pixels.copy()
     mean = _mean_colour(pixels.reshape(-1, 3) if mask.all() else pixels[~mask])
-    # Where a mask reaches the first two rows or columns, OpenCV lets masked pixels shine through:
-    # the text to be erased itself. So these are made plain first.
+    # If a mask reaches the first two rows or columns, OpenCV lets masked pixels, the text itself,
+    # shine through. So they get a plain colour first.
     hidden = np.where(mask[..., None], mean, pixels)
     if mask.all() or fill == "mean":
         return hidden
@@ -136,10 +136,10 @@ def donors(
     array([4, 0, 4], dtype=int32)
     """
     candidates = np.sort(rows[has])
-    others = (len(candidates) - has).astype(np.uint64)  # of each row, candidates but itself
+    others = (len(candidates) - has).astype(np.uint64)  # number of candidates, the row excluded
     draws = places(np.full(len(rows), shard, np.int32), rows, seed=seed)
     drawn = (draws % np.maximum(others, np.uint64(1))).astype(np.int64)
-    drawn += has & (drawn >= np.searchsorted(candidates, rows))  # step over itself
+    drawn += has & (drawn >= np.searchsorted(candidates, rows))  # skip the row itself
     found = np.full(len(rows), -1, np.int32)
     found[others > 0] = candidates[drawn[others > 0]]
     return found

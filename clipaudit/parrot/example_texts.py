@@ -15,13 +15,13 @@ from clipaudit.parrot.tokens import Tokenization, tokens
 
 _NONE = np.zeros(0, np.int64)
 
-# One row per picture shown or donor of one, each once, by (corpus, shard, row).
+# One row per shown image and donor, each once, by (corpus, shard, row).
 EXAMPLE_TEXTS = pa.schema(
     [
         pa.field("corpus", pa.string(), nullable=False),
         pa.field("shard", pa.int32(), nullable=False),
         pa.field("row", pa.int32(), nullable=False),
-        pa.field("width", pa.int32(), nullable=False),  # of the stored picture, in pixels
+        pa.field("width", pa.int32(), nullable=False),  # of the stored image, in pixels
         pa.field("height", pa.int32(), nullable=False),
         pa.field("spans", SPAN_LIST, nullable=False),
     ]

@@ -25,19 +25,19 @@ _SCORES = (
     *(pa.field(name, pa.int32()) for name in ("donor_row", "co_donor_row")),
 )
 _CLUSTER = (
-    # null: not shown for its cluster
+    # null: not shown by cluster
     pa.field("cluster", pa.int32()),
-    pa.field("cluster_pictures", pa.int64()),  # of it, scored
-    pa.field("cluster_with_text", pa.int64()),  # of these, with text
+    pa.field("cluster_pictures", pa.int64()),  # its scored images
+    pa.field("cluster_with_text", pa.int64()),  # those with text
 )
 
-# One row per picture shown, by position.
+# One row per shown image, by position.
 SPOTTED_EXAMPLES = pa.schema(
     [
         pa.field("position", pa.int32(), nullable=False),  # in the figure, from 0
         pa.field(
             "what", pa.string(), nullable=False
-        ),  # why it is shown: a word of `spotted_options.What`
+        ),  # why it is shown: a value of `spotted_options.What`
         pa.field("corpus", pa.string(), nullable=False),
         pa.field("shard", pa.int32(), nullable=False),
         pa.field("row", pa.int32(), nullable=False),
@@ -57,7 +57,7 @@ class ScoredPart:
 
     corpus: str
     scores: pa.Table  # SCORES
-    matches: pa.Table  # MATCHES of these pictures at least
+    matches: pa.Table  # MATCHES of at least these images
     placed: pa.Table | None = None  # PLACED; a list by cluster needs it
 
 
@@ -73,7 +73,7 @@ def pick_examples(
     `parts` are read once, in any order; only the head of each list is kept. Ties follow the order
     of `corpora`, then (shard, row). Clusters are ordered by the share of their scored images with
     text, then by the number of these, then by the cluster's number; clusters without text, or with
-    fewer images than a list shows of one, are left out. Images without a place are in no cluster.
+    fewer images than a list shows of each, are left out. Images without a place have no cluster.
     Columns are those of SPOTTED_EXAMPLES, without the caption and with `co_words` as a list in code
     point order; see `example_texts`. Raises StoreError for a score whose image `matches` lack.
     """

@@ -14,15 +14,15 @@ from clipaudit.errors import InputError
 from clipaudit.parrot.tokens import tokens
 
 FEW_WORDS, FEW_CHARACTERS = 2, 5  # of a caption that the basic filter refuses
-LEAST_SIDE, MOST_ASPECT = 200, 3  # of an image that it keeps, in pixels
-FILTERED = {  # what is asked of a sample, by the kind of its curation
+LEAST_SIDE, MOST_ASPECT = 200, 3  # of an image that it keeps; the side in pixels
+FILTERED = {  # the condition on a sample, by the kind of its curation
     "basic": f"over {FEW_WORDS} words, {LEAST_SIDE} pixels or more, aspect up to {MOST_ASPECT}",
     "text": "a caption that names one of the given words",
 }
 NAMELESS = "names none of the given words"
 
-Refusal = tuple[Bool[np.ndarray, " n"], str]  # for each row of a part's base; the reason
-Phrases = Mapping[str, Sequence[tuple[str, ...]]]  # the words of each, by the first one
+Refusal = tuple[Bool[np.ndarray, " n"], str]  # which rows of a part's base are refused; why
+Phrases = Mapping[str, Sequence[tuple[str, ...]]]  # the words of each phrase, by the first word
 
 
 def crude(
@@ -77,7 +77,7 @@ def read_phrases(path: Path) -> Phrases:
     Raises InputError for a file that cannot be read as such, or without a word.
     """
     try:
-        with path.open(encoding="utf-8-sig") as file:  # universal newlines alone
+        with path.open(encoding="utf-8-sig") as file:  # split at universal newlines only
             found = phrases_of(file)
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(

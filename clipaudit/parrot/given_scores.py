@@ -1,4 +1,4 @@
-"""Sort given scores of samples into the order of the samples, reading files once."""
+"""Sort given scores into the order of the samples, reading each file once."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -30,10 +30,10 @@ def sort_scores(
     """Yield the AESTHETICS from Parquet files for the `samples` of all parts, by (shard, row).
 
     A row has `column`, which identifies the sample, and `score`, a number; a null or non-finite
-    score counts as none. Samples without a row have none in the result. Repeated rows count once.
+    score counts as none. Samples without a row are not in the result. Repeated rows count once.
 
     Memory is that of `sorted_rows`. Raises InputError for a file that cannot be read, lacks a
-    column or has other values in it, if no sample has a row, and for two scores of one sample;
+    column or has other values in it, if no sample has a row, and for unequal scores of a sample;
     StoreError if the temporary folder has no room.
     """
     given = GivenFiles(files, column, join_on, SETTING)

@@ -11,7 +11,7 @@ from clipaudit.errors import InputError
 from clipaudit.parrot.vocabulary import GRAMS
 from clipaudit.plaintext import many, plain
 
-_MOST_DIGITS = 12  # of a frequency: sums of them stay whole numbers of 64 bits
+_MOST_DIGITS = 12  # of a frequency, so that sums fit into 64 bits
 
 _log = logging.getLogger(__name__)
 
@@ -52,7 +52,7 @@ def read_grams(path: Path, *, n: int, most: int) -> pa.Table:
             f"parrot.probe.vocabulary, or remove {n} from parrot.probe.lengths."
         )
     _log.info("%d grams of %d words, and %d of other lengths", len(counts), n, others)
-    kept = counts.most_common(most)  # of equals the first
+    kept = counts.most_common(most)  # in a tie the first in the file
     rows = sorted(kept, key=lambda item: (-item[1], item[0]))
     return table_of_rows(rows, GRAMS)
 
@@ -62,6 +62,6 @@ def _frequency(text: str, place: str) -> int:
     if digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS and int(digits) > 0:
         return int(digits)
     raise InputError(
-        f"{place}: the frequency is {plain(text)!r}. Give a gram a line, or a gram, a tab and a "
-        "whole number from 1."
+        f"{place}: the frequency is {plain(text)!r}. Give one gram per line, or a gram, a tab and "
+        "a whole number from 1."
     )

@@ -21,13 +21,13 @@ from clipaudit.parrot.caption_scores import SCORES, score_captions
 from clipaudit.parrot.settings import Erasing
 from clipaudit.parrot.tokens import Tokenization
 
-# As SCORES, by addresses in the corpus: donors are of other shards too.
+# As SCORES, by addresses in the corpus, where a donor may be in another shard.
 HELDOUT_SCORES = pa.schema(
     [
         *(field for field in SCORES if not field.name.endswith("donor_row")),
-        pa.field("donor_shard", pa.int32()),  # whose text; null where random_all is
+        pa.field("donor_shard", pa.int32()),  # of the donor; null where random_all is
         pa.field("donor_row", pa.int32()),
-        pa.field("co_donor_shard", pa.int32()),  # whose co-embedded text; null where random_co is
+        pa.field("co_donor_shard", pa.int32()),  # the same for random_co
         pa.field("co_donor_row", pa.int32()),
     ]
 )
@@ -49,8 +49,8 @@ def score_heldout(
     """Yield the HELDOUT_SCORES of each repacked shard, in its order.
 
     `shards` gives the tar of each repacked shard, `sources` are its SOURCES, `tables` the SAMPLES,
-    SPANS and MATCHES of the held-out samples by their addresses in the corpus. Scores, and `drops`,
-    come by these addresses too; otherwise as `score_captions`.
+    SPANS and MATCHES of the held-out samples by their addresses in the corpus. Scores and `drops`
+    have these addresses too. The rest is as in `score_captions`.
     """
     samples, spans, matches = (repacked_rows(table, sources) for table in tables)
     lost = Drops(drops.stage)

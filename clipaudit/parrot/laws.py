@@ -51,7 +51,7 @@ LAWS: Mapping[str, Law] = {
     "count_grams": EACH_SAMPLE,
     "merge_grams": SUMMED,
     "read_grams": Law(one, "jobs", "one file, whatever the corpora"),
-    "probe": Law(rows("grams"), "words", "a picture a word", one_name=True),
+    "probe": Law(rows("grams"), "words", "one image per word", one_name=True),
     "pass_candidates": Law(
         rows("clustered"), "samples", "each sample by itself", wide=("clustered",)
     ),

@@ -34,7 +34,7 @@ def _tokenization_fields(prefix: Tokenization) -> list[pa.Field]:
         pa.field(f"{prefix}_co", _WORDS, nullable=False),
         # co-embedded words / caption words; null: the caption is null or has no words
         pa.field(f"{prefix}_rate", pa.float64()),
-        # caption words that are spotted alike, exact ones included
+        # caption words with a similar spotted word, equal ones included
         pa.field(f"{prefix}_fuzzy", pa.int32(), nullable=False),
         pa.field(f"{prefix}_fuzzy_rate", pa.float64()),  # null where the rate is
     ]
@@ -45,7 +45,7 @@ MATCHES = pa.schema(
     [
         pa.field("shard", pa.int32(), nullable=False),
         pa.field("row", pa.int32(), nullable=False),
-        pa.field("spans", pa.int32(), nullable=False),  # pieces of text; 0: a picture without text
+        pa.field("spans", pa.int32(), nullable=False),  # pieces of text; 0: an image without text
         *(field for prefix in TOKENIZATIONS for field in _tokenization_fields(prefix)),
     ]
 )
@@ -169,7 +169,7 @@ def _has_near(word: str, by_length: dict[int, list[str]], threshold: Fraction) -
     parts, whole = threshold.denominator - threshold.numerator, threshold.denominator
     for length, others in by_length.items():
         most = max(len(word), length) * parts // whole  # edits allowed; integers, so exact
-        # Most pairs end here: short words allow no edit, and lengths differ by an edit each.
+        # Skips most pairs: short words allow no edit, and each letter of unequal length costs one.
         if most and abs(len(word) - length) <= most:
             for other in others:
                 if Levenshtein.distance(word, other, score_cutoff=most) <= most:

@@ -18,9 +18,9 @@ from clipaudit.errors import InputError
 from clipaudit.parrot.synthetic import Typeface, ink, layout
 from clipaudit.plaintext import plain
 
-LEAST_SIDE = 64  # pixels; a smaller picture is enlarged, or no legible word fits
+LEAST_SIDE = 64  # pixels; smaller images are enlarged, so that a legible word fits
 EDGE = 12  # letters have an edge of their size divided by this
-TRIES = 100  # for a word that is no class
+TRIES = 100  # to find a word that is not a class
 
 PRINTS = pa.schema(
     [
@@ -28,11 +28,11 @@ PRINTS = pa.schema(
         pa.field("row", pa.int32(), nullable=False),
         pa.field("printed", pa.int32(), nullable=False),  # label of the class that is printed
         pa.field("name", pa.string(), nullable=False),  # its name
-        pa.field("control", pa.string(), nullable=False),  # as many letters that say nothing
+        pa.field("control", pa.string(), nullable=False),  # as many letters, without meaning
         pa.field("type_size", pa.float64(), nullable=False),  # share of the shorter side
         pa.field("x", pa.float64(), nullable=False),  # 0 to 1: left to right in the middle square
         pa.field("y", pa.float64(), nullable=False),  # top to bottom
-        pa.field("black", pa.bool_(), nullable=False),  # letters; else white
+        pa.field("black", pa.bool_(), nullable=False),  # black letters; else white
     ]
 )
 
@@ -50,8 +50,8 @@ def draw_prints(
     """Return PRINTS, the printed texts, of samples (columns shard and row), in their order.
 
     `right` are their labels, `labels` those that can be predicted, `classes` the names of all. Each
-    sample draws a class with another name (in a tie the lowest label, which a prediction gives), a
-    size between the two of `type_size`, a place and a colour. A control has as many letters and the
+    sample draws a class with another name (in a tie the lowest label, as predictions do), a size
+    between the two of `type_size`, a place and a colour. A control has as many letters and the
     same blanks as the name, and contains no class word. The draws depend only on `seed` and the
     sample's address. Raises InputError, which names `place`, if all names are equal or no control
     is found.

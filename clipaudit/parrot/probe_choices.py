@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from jaxtyping import Float32, Float64, Int64
 
-TOLERANCE = 1e-6  # cosines this near are equal: float32 embeddings tell no finer
+TOLERANCE = 1e-6  # cosines this near are equal: float32 embeddings are no more precise
 BLOCK = 8192  # texts at once: memory, never results beyond the last bits of float64
 
 
@@ -20,7 +20,7 @@ class Comparison(NamedTuple):
     """The comparison of each image with its own text and with the other choices."""
 
     matched: Float64[np.ndarray, " n"]  # cosine with its own text
-    mismatched: Float64[np.ndarray, " n"]  # mean cosine with the others; NaN where there is none
+    mismatched: Float64[np.ndarray, " n"]  # mean cosine with the others; NaN if there are none
     rank: Int64[np.ndarray, " n"]  # other choices that are more similar
     right: Float64[np.ndarray, " n"]  # expected share of right picks: 0, 1, or 1/k among k equals
 
@@ -28,8 +28,8 @@ class Comparison(NamedTuple):
 def number_choices(tokens: Iterable[torch.Tensor]) -> tuple[Int64[np.ndarray, " n"], list[int]]:
     """Return the choice of each text, and the place of the first text of each choice.
 
-    `tokens` are batches of rows of token numbers, a row a text. Choices are numbered from 0 by
-    their first text. No text gives no choice.
+    `tokens` are batches of rows of token numbers, one row per text. Choices are numbered from 0 in
+    the order of their first texts. Without texts there are no choices.
 
     >>> number_choices([torch.tensor([[7, 0], [8, 0]]), torch.tensor([[7, 0]])])
     (array([0, 1, 0]), [0, 1])
@@ -38,7 +38,7 @@ def number_choices(tokens: Iterable[torch.Tensor]) -> tuple[Int64[np.ndarray, " 
     firsts: list[int] = []
     choices: list[int] = []
     for batch in tokens:
-        for row in batch.int().cpu().numpy():  # half the bytes that are kept
+        for row in batch.int().cpu().numpy():  # int32, to keep half the bytes
             choice = numbers.setdefault(row.tobytes(), len(numbers))
             if choice == len(firsts):
                 firsts.append(len(choices))

@@ -38,18 +38,18 @@ PROBES = pa.schema(
         pa.field("gram", pa.string(), nullable=False),
         pa.field("frequency", pa.int64(), nullable=False),
         pa.field("style", pa.string(), nullable=False),  # background-letters
-        pa.field("similarity", pa.float32(), nullable=False),  # cosine of the picture and the gram
-        # mean cosine of the picture and the other choices; null: there is no other choice
+        pa.field("similarity", pa.float32(), nullable=False),  # cosine of the image and the gram
+        # mean cosine of the image and the other choices; null: there is no other choice
         pa.field("mismatched", pa.float64()),
         pa.field("rank", pa.int64(), nullable=False),  # other choices that are more similar
         pa.field("right", pa.float64(), nullable=False),  # picked: 1, 0, or 1/k among k equals
         # different texts of the vocabulary, as the model's tokenizer sees them; chance is 1/choices
         pa.field("choices", pa.int64(), nullable=False),
-        # how the gram stands in its picture; 0 lines: it leaves no ink, and the picture is blank
+        # how the gram is set in its image; 0 lines: it leaves no ink, and the image is blank
         pa.field("lines", pa.int32(), nullable=False),
         pa.field("type_size", pa.int32(), nullable=False),  # pixels
         pa.field("missing_glyphs", pa.int32(), nullable=False),  # characters drawn as a box
-        pa.field("cut", pa.int32(), nullable=False),  # characters at its end that have no room
+        pa.field("cut", pa.int32(), nullable=False),  # characters at its end that do not fit
     ]
 )
 
@@ -83,7 +83,7 @@ class ProbeSource:
     batch_grams: int
 
     def batches(self, worker: int, workers: int) -> Iterator[ProbeBatch]:
-        """Yield one worker's batches: each n-th."""
+        """Yield one worker's batches: every `workers`-th one."""
         step = self.batch_grams
         for first in range(worker * step, len(self.grams), workers * step):
             some = self.grams.slice(first, step)

@@ -11,7 +11,7 @@ from clipaudit.parrot.curated_settings import Curations, Evidence
 from clipaudit.parrot.unicode_scripts import is_script
 
 OWN_SPOTTERS = ("rapidocr", "dataset", "given")
-MOST_CLUSTERS = 4000  # where the settings name no number: the paper's
+MOST_CLUSTERS = 4000  # the paper's number, if the settings name none
 
 TypeShare = Annotated[float, Field(gt=0, le=1)]
 
@@ -347,7 +347,7 @@ class Parrot(Section):
 
     @property
     def inspected(self) -> list[str]:
-        """The encoders whose scores are compared, the audit's own first; without that none."""
+        """The encoders whose scores are compared, the audit's own first; none without that one."""
         return [] if self.encoder is None else list(dict.fromkeys([self.encoder, *self.encoders]))
 
     @property

@@ -18,11 +18,11 @@ from clipaudit.plaindata import Row
 from clipaudit.plaintext import plain
 
 SETTING = "parrot.spotting.given"
-_PICTURE = ("spans",)  # of a row a picture
-_SPAN = ("text", "polygon", "bbox", "score", "words")  # of a row a span
+_PICTURE = ("spans",)  # columns if a row is an image
+_SPAN = ("text", "polygon", "bbox", "score", "words")  # columns if a row is a span
 _ROWS_AT_ONCE = 4096  # memory, never results
 _FORMS = (
-    "a row a picture has `spans`, a list; a row a span has `text`, and `polygon` or `bbox` "
+    "a row per image has `spans`, a list; a row per span has `text`, and `polygon` or `bbox` "
     "(docs/imports.md)"
 )
 
@@ -30,13 +30,13 @@ _FORMS = (
 def sort_spans(
     samples: Iterable[pa.Table], files: Sequence[Path], *, column: str, join_on: JoinOn
 ) -> Iterator[pa.Table]:
-    """Yield the SPANS that `files` give of the `samples` of all parts, ascending by (shard, row).
+    """Yield the SPANS of the `samples` of all parts from `files`, ascending by (shard, row).
 
-    Files are Parquet (`.parquet`), JSON with an object a line (`.jsonl`) or a list of objects
+    Files are Parquet (`.parquet`), JSON with one object per line (`.jsonl`) or a list of objects
     (`.json`). A row holds `column` and either `spans`, a list of entries, or the fields of one
     entry; entries are those of `read_spans`. The spans of all rows of an image count, in the order
     of the files and of their rows, equal ones once. An empty or null `spans`, or an entry whose
-    fields are all null, gives the image a row without text. An image without a row has none in the
+    fields are all null, gives the image a row without text. An image without a row is not in the
     result. A row with a null in `column` is ignored.
 
     Memory is that of `sorted_rows`, plus one `.json`. Raises InputError for a file or a row that
@@ -115,7 +115,7 @@ def _of_parquet(path: Path, column: str, entries: bool) -> Iterator[tuple[str, d
 
 def _of_json(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     try:
-        # bytes that are no UTF-8 become halves of surrogate pairs, which no text may have
+        # bytes that are not UTF-8 become half surrogate pairs, which `is_text` refuses
         with path.open(encoding="utf-8", errors="surrogateescape") as file:
             if path.suffix == ".json":
                 yield from _of_list(path, json.load(file))
@@ -169,7 +169,7 @@ def _plain_json(value: object) -> Any:  # noqa: ANN401
 
 
 def _unlike_json(value: object) -> dict[str, str]:
-    """Return what is neither text nor number to `read_spans`, which refuses it where it counts."""
+    """Return a placeholder for a value that JSON lacks; `read_spans` refuses it if it is used."""
     return {"type": type(value).__name__}
 
 

@@ -19,17 +19,17 @@ _WORD = pa.struct(
 _SPAN = pa.struct(
     [
         pa.field("text", pa.string(), nullable=False),
-        pa.field("score", pa.float32(), nullable=False),  # 1.0 where a dataset states none
-        # x0, y0, x1, y1, ... of three corners or more, in pixels of the stored picture
+        pa.field("score", pa.float32(), nullable=False),  # 1.0 if a dataset states none
+        # x0, y0, x1, y1, ... of three corners or more, in pixels of the stored image
         pa.field("polygon", _POLYGON, nullable=False),
-        # null: the spotter tells no words of this span, or none that can be trusted
+        # null: the spotter gives no words of this span, or no reliable ones
         pa.field("words", pa.list_(pa.field("word", _WORD, nullable=False))),
     ]
 )
 SPAN_LIST = pa.list_(pa.field("span", _SPAN, nullable=False))
 
-# One row per picture, also of one without text, by (shard, row). Spans stand in reading order, as
-# far as their spotter knows it.
+# One row per image, with text or without, by (shard, row). Spans are in reading order, as far as
+# their spotter knows it.
 SPANS = pa.schema(
     [
         pa.field("shard", pa.int32(), nullable=False),
@@ -46,7 +46,7 @@ Polygon = tuple[float, ...]
 
 
 class Word(NamedTuple):
-    """A word of a span, with its polygon, as `Span` has it."""
+    """A word of a span, with its polygon as in `Span`."""
 
     text: str
     polygon: Polygon
@@ -91,7 +91,7 @@ def spans_table(rows: Iterable[tuple[int, int, Sequence[Span]]]) -> pa.Table:
     addresses = [pa.array([row[at] for row in rows], pa.int32()) for at in (0, 1)]
     spans = span_array(row[2] for row in rows)
     table = pa.Table.from_arrays([*addresses, spans], schema=SPANS)
-    assert np.all(np.diff(sample_addresses(table)) > 0), "pictures come sorted by (shard, row)"
+    assert np.all(np.diff(sample_addresses(table)) > 0), "images come sorted by (shard, row)"
     return table
 
 

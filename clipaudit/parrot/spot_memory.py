@@ -31,8 +31,8 @@ REMEMBERED = pa.schema(
     ]
 )
 _DIGEST = "image_sha256"
-_GROUP_ROWS = 4096  # of a row group: what is read for the sake of one row
-_HELD_PICTURES = 1000  # read before a file is written: a minute's work that a kill can lose
+_GROUP_ROWS = 4096  # of a row group, the least that is read
+_HELD_PICTURES = 1000  # images read before a file is written: a kill loses a minute's work
 _BROKEN = (OSError, pa.ArrowException)  # what a file that cannot be read raises
 
 Place = tuple[Path, int]  # a row of a file of the memory
@@ -61,7 +61,7 @@ class SpotMemory:
         self.folder = folder
         self._held = held
         self._waiting: dict[bytes, list[Span]] = {}
-        self._own: list[Path] = []  # files of this process, until they are one
+        self._own: list[Path] = []  # files of this process, until they are joined
 
     # --- reading -------------------------------------------------------------------------------
 
@@ -135,9 +135,9 @@ class SpotMemory:
         self._own.clear()
 
     def _write(self, table: pa.Table) -> Path:
-        """Write a file whole or not at all, and return its path, which its content decides."""
+        """Write a file whole or not at all, and return its path, named by content."""
         table = table.sort_by(_DIGEST).combine_chunks()
-        # a table that was read carries field numbers, which would be written again
+        # tables that were read carry field numbers, which would be written again
         columns = [column.cast(field.type) for column, field in zip(table, REMEMBERED, strict=True)]
         table = pa.table(columns, schema=REMEMBERED)
         self.folder.mkdir(parents=True, exist_ok=True)

@@ -7,7 +7,7 @@ from clipaudit.parrot.tokens import Tokenization
 
 What = Literal[
     "highest",  # raw score descending
-    "parroting",  # the same of those with a co-embedded word: Table 14's order
+    "parroting",  # raw score descending, of those with a co-embedded word: Table 14's order
     "repeating",  # RSC descending, of those with co-embedded text
     "distracted",  # RSA ascending, of those whose score rises without text
     "dependent",  # RSA descending, of those whose score falls without text
@@ -19,14 +19,14 @@ What = Literal[
 class ExampleList:
     """A requested list: up to `count` images, or as many from each of up to `clusters` clusters.
 
-    `title` is above it; `empty` replaces it if it has no image.
+    `title` is above it; `empty` replaces it if it has no images.
     """
 
     what: What
     count: int
     title: str
     empty: str
-    clusters: int = 0  # asked of "clustered" alone
+    clusters: int = 0  # only for "clustered"
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class TermOptions:
     radius: float
     dilation: float
     shorter_side: int
-    side: int  # of the rendered picture, in pixels
+    side: int  # of the rendered image, in pixels
     type_size: int
     fill: Literal["telea", "mean"] = "telea"
 

@@ -16,14 +16,14 @@ SPOTTED_TRUTH = pa.schema(
     [
         pa.field("shard", pa.int32(), nullable=False),
         pa.field("row", pa.int32(), nullable=False),
-        pa.field("word", pa.string()),  # as it was written; null: nothing was
+        pa.field("word", pa.string()),  # as it was written; null: no word was
         pa.field("word_height", pa.int32()),  # pixels, of the word's ink; null: no word
         pa.field("found", pa.bool_()),  # the word is among the spotted ones; null: no word
         pa.field("spans", pa.int32(), nullable=False),
         pa.field("spotted", pa.int32(), nullable=False),  # distinct words of the spans
-        pa.field("right", pa.int32(), nullable=False),  # of these, written
-        # caption words that are in the picture / caption words, by what was written and by what
-        # was spotted; null: no caption, or one without words
+        pa.field("right", pa.int32(), nullable=False),  # those that were written
+        # caption words that are in the image / caption words, by the written and by the spotted
+        # text; null: no caption, or one without words
         pa.field("truth_rate", pa.float64()),
         pa.field("spotted_rate", pa.float64()),
     ]

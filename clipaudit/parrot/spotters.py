@@ -35,16 +35,16 @@ from clipaudit.store.store import file_sha256
 
 _CUDA = "CUDAExecutionProvider"
 _OUTSIDE = 2  # pixels by which a word, rounded by rapidocr, may stick out of its line
-_BLANK = np.full((32, 32, 3), 255, np.uint8)  # any picture will do
+_BLANK = np.full((32, 32, 3), 255, np.uint8)  # any image works
 
-# What rapidocr raises over a picture: its engine's errors, OpenCV's, and those of odd polygons
+# What rapidocr raises for an image: its engine's errors, OpenCV's, and those of odd polygons
 _STUMBLES = (ONNXRuntimeError, ResizeImgError, cv2.error, ValueError, ArithmeticError, IndexError)
 
 # What rapidocr's numbers may depend on besides the settings; the first two are its defaults.
 _DET_THRESHOLD = 0.3  # of a pixel to be text
 _UNCLIP_RATIO = 1.6  # how far a box grows beyond its core
-# pixels to which a line of 48 px height is padded at least: of 430 words in images of the demo 412
-# are read, at 96 pixels 410; rapidocr's 320 costs most lines more than twice the time
+# pixels to which a line of 48 px height is padded at least: 412 of 430 words in images of the demo
+# are read, 410 with 96 pixels; rapidocr's 320 takes more than twice the time for most lines
 _LINE_WIDTH = 48
 _ASKED = ("text_score", "box_threshold", "longest_side", "shorter_side", "turned_below", "batch")
 
@@ -86,10 +86,10 @@ class RapidSpotter:
         }
 
     def spot(self, pixels: UInt8[np.ndarray, "h w 3"]) -> list[Span]:
-        """Return the lines of text from top to bottom, those at about one height from the left.
+        """Return the lines of text from top to bottom, those of similar height left to right.
 
-        Lines without a letter or digit do not count as text. An image of a single colour costs
-        nothing. Images are scaled for reading; polygons are in pixels of the given image. Raises
+        Lines without a letter or digit do not count as text. An image of a single colour is not
+        read. Images are scaled for reading; polygons are in pixels of the given image. Raises
         Unusable for an image on which the engine fails, StepError if it fails on every image.
         """
         if (pixels == pixels[0, 0]).all():
@@ -124,17 +124,17 @@ class RapidSpotter:
                 "Global.return_word_box": True,
                 "Det.model_path": str(line_finder),
                 "Rec.model_path": str(self._models["Rec"]),
-                "Det.limit_type": "max",  # a picture's own size, rounded to 32, up to the limit
+                "Det.limit_type": "max",  # an image's own size, rounded to 32, up to the limit
                 "Det.limit_side_len": self._asked.longest_side,
                 "Det.thresh": _DET_THRESHOLD,
                 "Det.box_thresh": self._asked.box_threshold,
                 "Det.unclip_ratio": _UNCLIP_RATIO,
                 "Rec.rec_img_shape": [3, 48, _LINE_WIDTH],
                 "Rec.rec_batch_num": self._asked.batch,
-                f"{runtime}.intra_op_num_threads": 1,  # quickest by the core (tried)
+                f"{runtime}.intra_op_num_threads": 1,  # fastest per core (tried)
                 f"{runtime}.inter_op_num_threads": 1,
                 f"{runtime}.use_cuda": self._device == "cuda",
-                # the others search again for each new width of a line
+                # other values search again for each new width of a line
                 f"{runtime}.cuda_ep_cfg.cudnn_conv_algo_search": "DEFAULT",
             }
         )
@@ -162,7 +162,7 @@ class RapidSpotter:
             corners = place(box)
             if score < self._asked.text_score or _is_flat(corners):
                 continue
-            if not any(map(str.isalnum, text)):  # stars and arrows, which it reads as such
+            if not any(map(str.isalnum, text)):  # rapidocr also reads stars and arrows
                 continue
             words = self._words(crop, box, text, info, place)
             spans.append(Span(text, float(np.float32(score)), _polygon(corners), words))
@@ -246,7 +246,7 @@ def _detect(
     record: dict[str, dict[str, int]] = {}
     try:
         crops, found = engine.detect_and_crop(np.ascontiguousarray(bgr), record)
-    except RapidOCRError:  # its word for a picture without text
+    except RapidOCRError:  # raised for an image without text
         return [], np.zeros((0, 4, 2), np.float32), 0
     return crops, found.boxes.astype(np.float32), record["padding_1"]["top"]
 
@@ -254,7 +254,7 @@ def _detect(
 def _fitted(
     pixels: UInt8[np.ndarray, "h w 3"], shorter: int, longest: int
 ) -> UInt8[np.ndarray, "height width 3"]:
-    """Return the image scaled up to the shorter side, or down to the longest, which comes first.
+    """Return the image scaled up to the shorter side, or down to the longest, which has priority.
 
     >>> _fitted(np.zeros((64, 96, 3), np.uint8), 128, 2000).shape
     (128, 192, 3)

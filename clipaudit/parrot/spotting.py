@@ -26,8 +26,8 @@ from clipaudit.parrot.spans import Span, pictures_without_text, spans_table
 from clipaudit.parrot.spot_memory import SpotMemory
 from clipaudit.progress import Progress
 
-WORTH_A_PROCESS = 100  # pictures: some five seconds
-NOT_SPOTTED = "text spotting failed"  # a reason in drops: the engine fails on this picture
+WORTH_A_PROCESS = 100  # images: about five seconds
+NOT_SPOTTED = "text spotting failed"  # a reason in drops: the engine fails on this image
 
 _log = logging.getLogger(__name__)
 
@@ -83,7 +83,7 @@ def spot_text(
         return _read_texts(shards, some, make_spotter)
 
     known = _Known(samples, memory, texts, workers)
-    progress = Progress(_log, "spotting text", total=len(samples), unit="pictures")
+    progress = Progress(_log, "spotting text", total=len(samples), unit="images")
     done = bare = 0
     try:
         for number, _ in shards:
@@ -166,7 +166,7 @@ class _Known:
             each=WORTH_A_PROCESS,
         )
         self._repeated = {digest for digest, count in Counter(digests).items() if count > 1}
-        self._held: dict[str, _Text] = {}  # what was read here of the repeated ones
+        self._held: dict[str, _Text] = {}  # repeated images that were read here
         self.remembered = sum(digest in self._places for digest in digests)
 
     def recall(self, digests: Sequence[str]) -> dict[str, list[Span]]:
@@ -187,7 +187,7 @@ class _Known:
             (text,) = self._texts(self._samples.slice(self._first[digest], 1))
         else:
             text = next(self._read)
-        assert text.digest == digest, "pictures are read in the order in which they are asked for"
+        assert text.digest == digest, "images are read in the order in which they are asked for"
         if not text.fault:
             self._memory.add(digest, text.spans)
         if digest in self._repeated:

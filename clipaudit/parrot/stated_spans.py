@@ -19,13 +19,13 @@ def read_spans(samples: pa.Table, *, field: str = "spans") -> pa.Table:
     """Return the SPANS that the JSON of `samples` states in `field`, in the order stated.
 
     The columns shard, row and metadata of the samples are read, ascending by (shard, row). An
-    entry has a `text`, and as its place a `polygon`, flat (x0, y0, x1, ...) or of pairs, or a
-    `bbox` of left, top, width and height, all in pixels of the stored image. It may have a
+    entry has a `text` and a place: a `polygon`, flat (x0, y0, x1, ...) or of pairs, or a `bbox` of
+    left, top, width and height, all in pixels of the stored image. It may have a
     `score` (else 1.0), and `words`: a list of entries with text and place. A null counts as
     absent. A sample without JSON, or without the field, shows no text. Raises InputError for
     anything else.
     """
-    # a chunk's worth of texts in memory at a time
+    # few texts in memory at a time
     batches = samples.select(["shard", "row", "metadata"]).to_batches(max_chunksize=1024)
     return spans_table(
         (shard, row, _spans(text, field, f"shard {shard}, row {row}"))

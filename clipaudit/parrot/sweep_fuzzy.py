@@ -1,4 +1,4 @@
-"""Compute the repeated share of captions at several thresholds of the fuzzy match.
+"""Compute the share of repeated caption words at several thresholds of the fuzzy match.
 
 The paper states no threshold; this shows which ones fit its numbers.
 """
@@ -17,7 +17,7 @@ FUZZY_SWEEP = pa.schema(
     [
         pa.field("threshold", pa.float64(), nullable=False),
         pa.field("tokenization", pa.string(), nullable=False),  # words or plain
-        pa.field("has_text", pa.bool_(), nullable=False),  # whether the pictures have text
+        pa.field("has_text", pa.bool_(), nullable=False),  # whether the images have text
         pa.field("captions", pa.int64(), nullable=False),  # with words
         pa.field("rates", _SUM, nullable=False),  # the sum of their fuzzy rates
     ]

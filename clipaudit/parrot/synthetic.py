@@ -35,7 +35,7 @@ STYLES: Mapping[Style, tuple[int, int]] = {  # background and letters; the paper
 }
 SMALLEST_TYPE = 8  # pixels; smaller letters are blots
 MARGIN = 1  # pixels without ink along each edge
-FONTS_KEPT = 64  # sizes in memory: more than lie between type_size and the smallest
+FONTS_KEPT = 64  # sizes in memory: more than from type_size to the smallest
 
 Mask = UInt8[np.ndarray, "side side"]
 Box = tuple[int, int, int, int]  # left, top, right, bottom
@@ -113,7 +113,7 @@ def ink(placed: Layout, typeface: Typeface, *, side: int = 224) -> Mask:
     page = _Block(_font(typeface, placed.type_size), room).drawn(placed.lines)
     inside = page.crop(page.getbbox() or (0, 0, 1, 1))
     canvas = Image.new("L", (side, side))
-    # a lone character wider than the picture loses both its ends
+    # a single character wider than the image is cut on both sides
     width, height = min(inside.width, room), min(inside.height, room)
     left, top = (inside.width - width) // 2, (inside.height - height) // 2
     inside = inside.crop((left, top, left + width, top + height))
@@ -175,7 +175,7 @@ class _Block:
         return lines
 
     def drawn(self, lines: Sequence[str]) -> Image.Image:
-        """Return a page with the ink of all lines, each centred over the others."""
+        """Return a page with the ink of all lines, centred."""
         if not lines:
             return Image.new("L", (1, 1))
         boxes = [self._box(line) for line in lines]
@@ -221,7 +221,7 @@ class _Block:
 @lru_cache(FONTS_KEPT)
 def _font(typeface: Typeface, size: int) -> ImageFont.FreeTypeFont:
     try:
-        # the plain layout, as the other one depends on system libraries
+        # the basic layout: the other one depends on system libraries
         return ImageFont.truetype(
             BytesIO(typeface.data), size, layout_engine=ImageFont.Layout.BASIC
         )
@@ -235,5 +235,5 @@ def _font(typeface: Typeface, size: int) -> ImageFont.FreeTypeFont:
 @cache
 def _glyphs(typeface: Typeface) -> frozenset[int]:
     """Return the code points that the font has a glyph for."""
-    _font(typeface, SMALLEST_TYPE)  # raises for what is no font
+    _font(typeface, SMALLEST_TYPE)  # raises for a file that is not a font
     return frozenset(FT2Font(BytesIO(typeface.data)).get_charmap())

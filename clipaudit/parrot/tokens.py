@@ -18,12 +18,12 @@ TOKENIZATIONS: tuple[Tokenization, ...] = get_args(Tokenization)
 
 _ZERO_WIDTH_SPACE = "\u200b"
 _ENTITY = regex.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
-# joiners, variation selectors, direction marks; and what makes a keycap of a digit
+# joiners, variation selectors, direction marks; and the mark that makes a digit a keycap
 _UNSEEN = regex.compile(r"[\p{Default_Ignorable_Code_Point}\p{Me}]+")
 
 # A Chinese character is a word. Others begin with a letter or number; the marks after it belong to
-# it, or the vowel signs of Hindi would cut it. Apostrophes stay inside a word, points and commas
-# inside a number.
+# the word, or the vowel signs of Hindi would split it. Apostrophes stay inside a word, points and
+# commas inside a number.
 _INSIDE = r"[[\p{L}\p{N}\p{M}]--\p{Han}]"
 _WORD = regex.compile(
     rf"(?V1)\p{{Han}}\p{{M}}*+"
@@ -56,8 +56,8 @@ def tokens(text: str, tokenization: Tokenization) -> list[str]:
         return text.split()
     seen = _ENTITY.sub(lambda entity: unescape(entity[0]), text)
     folded = normalize("NFKC", seen.replace(_ZERO_WIDTH_SPACE, " ")).casefold()
-    # Casefolding may break the normal form, so that comes last; but equal texts only fold alike
-    # from one form, so it comes first too.
+    # Normalize before, so that equal texts casefold to the same, and after, since casefolding may
+    # break the normal form.
     folded = normalize("NFKC", _UNSEEN.sub("", folded))
     words: list[str] = _WORD.findall(folded.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'"))
     if not _THAI.search(folded):

@@ -8,7 +8,7 @@ from clipaudit.config.settings import Settings
 def trained_on(run: Settings, encoder: str) -> set[str]:
     """Return the training corpora of a model of this run, including those of its initial weights.
 
-    They are unknown for an encoder from elsewhere.
+    An encoder from elsewhere gives an empty set: its training corpora are unknown.
     """
     recipe, _, manifest = (run.encoders[encoder].model or "").partition("/")
     found: set[str] = set()

@@ -31,9 +31,9 @@ GRAMS = pa.schema(
     ]
 )
 
-MEMORY = "2GiB"  # held by a merge; what is more goes to a temporary folder. Memory, never results
+MEMORY = "2GiB"  # of a merge; the rest goes to a temporary folder. Memory, never results
 
-_DUCKDB: dict[str, str | bool | int | float | list[str]] = {  # reads what is registered alone
+_DUCKDB: dict[str, str | bool | int | float | list[str]] = {  # reads only registered tables
     "threads": 1,
     "enable_external_access": False,
     "python_enable_replacements": False,
@@ -106,7 +106,7 @@ def merge_grams(tables: Iterable[pa.Table], *, most: int) -> pa.Table:
         connection.register("grams", pa.RecordBatchReader.from_batches(GRAMS, batches))
         try:
             merged = connection.sql(_MERGE, params={"most": most}).to_arrow_table()
-        except duckdb.Error as error:  # also for what `tables` raises
+        except duckdb.Error as error:  # also if `tables` raises
             raise StoreError(
                 f"grams could not be merged: {error}\nEither a stored part is damaged: run "
                 "`clipaudit verify`; or the temporary folder is full: point TMPDIR to a larger one."

@@ -26,26 +26,26 @@ from clipaudit.wiring.plugins import files_of_options, plugin_libraries, plugin_
 from clipaudit.wiring.wildcards import Paths, Wildcards
 
 DEBIASED = "debiased"
-RAPIDOCR_SCORE = 0.8  # from which its readings count: docs/evidence.md has what that costs
-_SCORED = ("rsa", "rsc", "debiased", *TOP)  # kinds of sets that are chosen by caption scores
+RAPIDOCR_SCORE = 0.8  # least score that counts: docs/evidence.md has its cost
+_SCORED = ("rsa", "rsc", "debiased", *TOP)  # kinds of sets chosen by caption scores
 
 
 class ParrotFiles:
     """The files of the parrot-caption audit of some settings, by the wildcards of its rules."""
 
     def __init__(self, audit: Parrot, models: ModelFiles, reports: ReportFiles) -> None:
-        """Sort out the sets, the models and the vocabularies."""
+        """Find the sets, the models and the vocabularies."""
         self.audit, self.corpora, self.reports = audit, models.corpora, reports
         self.run = self.corpora.run
         asked = audit.curations
         self.suite = suite_tasks(self.run)
-        # the files with scores that a filter chooses by, if the settings name some
+        # the files with scores for a filter, if the settings name some
         self.given_scores = asked.filter_scores if asked and "stated" in asked.filters else None
         sets = curated_sets(asked) if asked else {}
         members = dict.fromkeys(each.members for each in sets.values())
         self.curated = [*HELDOUT, *members] if asked else []
         trained = [sets[name].members for _, name in trained_models(audit)]
-        # the sets of a part that one job curates, and those that have a job each
+        # the sets that one job curates per part, and those with a job each
         self.together = [
             name
             for name in dict.fromkeys(trained)
@@ -58,7 +58,7 @@ class ParrotFiles:
         self.vocabularies = [
             f"{source}-{length}" for source in audit.probe.sources for length in audit.probe.lengths
         ]
-        self.profiled = audit.corpora[0]  # whose pictures are clustered and whose words are probed
+        self.profiled = audit.corpora[0]  # its images are clustered and its words probed
         self.made = [name for name in audit.corpora if self.run.corpora[name].world]
 
     # --- spotting ---------------------------------------------------------------------------------
@@ -165,7 +165,7 @@ class ParrotFiles:
         return {name: self.corpora.result(path) for name, path in found}
 
     def held_out(self, wildcards: Wildcards) -> list[dict[str, object]]:
-        """Return the criteria of the sets that a set leaves out; those leave out none."""
+        """Return the criteria of the held-out sets; a held-out set itself leaves out none."""
         return [] if _curated(wildcards) in HELDOUT else self.all_held_out()
 
     def all_held_out(self) -> list[dict[str, object]]:
@@ -173,7 +173,7 @@ class ParrotFiles:
         return [curation_settings(self.audit, name) for name in HELDOUT]
 
     def aesthetics_field(self, wildcards: Wildcards) -> str | None:
-        """Return the field of the samples' JSON with a number that a set asks for, if it does."""
+        """Return the field of the samples' JSON with the number that a set needs, if any."""
         return self._aesthetics_field(_curated(wildcards))
 
     def _aesthetics_field(self, curated: str) -> str | None:
@@ -213,7 +213,7 @@ class ParrotFiles:
     def inputs_of(self, sets: Sequence[str]) -> Callable[[Wildcards], dict[str, Paths]]:
         """Return a function that gives the inputs of the manifests of some sets of a part.
 
-        At least one of the sets is chosen by scores.
+        The last set must need every table that the others need.
         """
 
         def inputs(wildcards: Wildcards) -> dict[str, Paths]:
@@ -342,7 +342,7 @@ class ParrotFiles:
         names = self.audit.attack.all_test_sets
         return {name: self.corpora.result(paths.attacked("{encoder}", name)) for name in names}
 
-    # --- tasks ------------------------------------------------------------------------------------
+    # --- retrieval --------------------------------------------------------------------------------
 
     def several_captions(self, wildcards: Wildcards) -> bool:
         """Return whether the images of a corpus have several captions each."""
@@ -351,7 +351,7 @@ class ParrotFiles:
     # --- tasks of models --------------------------------------------------------------------------
 
     def suite_task(self, wildcards: Wildcards) -> str:
-        """Return the name of a task of the suite, as its list has it."""
+        """Return DataComp's name of a task of the suite."""
         return self.suite[wildcards.suite_task].task
 
     def suite_folder(self, wildcards: Wildcards) -> str:

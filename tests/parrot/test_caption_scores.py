@@ -278,4 +278,4 @@ def test_the_final_row_count_is_logged(clip, shards, caplog):
 
     scored(clip, shards, index(shards))
 
-    assert "scoring captions: 16 of 16 pictures" in caplog.text
+    assert "scoring captions: 16 of 16 images" in caplog.text

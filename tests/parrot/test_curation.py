@@ -422,7 +422,7 @@ def test_a_held_out_set_by_scores_needs_them_in_every_part():
         ({"kind": "random", "below": 1}, r"random with below, and it takes none"),
         ({"kind": "rsc", "above": 0, "aesthetics_above": 4.5}, r"aesthetics above 4.5 of kind rsc"),
         ({"kind": "random", "size": -1}, r"size -1; give 0 or more"),
-        ({"kind": "rsc", "above": 0, "textless": True}, r"textless pictures of kind rsc"),
+        ({"kind": "rsc", "above": 0, "textless": True}, r"textless images of kind rsc"),
     ],
 )
 def test_bounds_that_do_not_apply_to_a_kind_are_refused(asked, message):

@@ -120,8 +120,8 @@ def test_spans_of_all_files_count_and_equal_ones_only_once(samples, given):
         ([{"key": "a", "text": "b", "bbox": [0, float("nan"), 4, 2]}], r"bbox is \[0"),
         ([{"key": 0.5, "spans": []}], r"key is 0.5: give a text or a whole number"),
         ([{"name": "a", "spans": []}], r"no column 'key', but name, spans"),
-        ([{"key": "a", "spans": "sale"}], r'spans is "sale": a row a picture has `spans`'),
-        ([{"key": "a", "label": 3}], r"key, label: a row a picture has `spans`"),
+        ([{"key": "a", "spans": "sale"}], r'spans is "sale": a row per image has `spans`'),
+        ([{"key": "a", "label": 3}], r"key, label: a row per image has `spans`"),
         ([{"key": "z", "spans": []}], r"has the key of 0 of 3 samples, first 'a'"),
     ],
 )

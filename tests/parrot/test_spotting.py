@@ -207,7 +207,7 @@ def test_the_log_states_rate_and_shares(shards, memory, caplog):
     with caplog.at_level(logging.INFO):
         spotted(shards, samples, Mean(), SpotMemory(memory.folder))
 
-    assert "spotting text: 10 of 10 pictures" in caplog.text
+    assert "spotting text: 10 of 10 images" in caplog.text
     assert "9 known before" in caplog.text
     assert "0 of 10 images show no text, 9 were known" in caplog.text
 

@@ -224,9 +224,9 @@ def _debiased(run: Settings, audit: Parrot) -> list[RelationRow]:
 
 
 def _trained_on(run: Settings, encoder: str) -> str:
-    """Return the manifest that an encoder was trained on; "" for one from elsewhere.
+    """Return the manifest that an encoder was trained on.
 
-    And for one trained on a set that was drawn, not pruned from a corpus.
+    It is "" for an encoder from elsewhere, or trained on a drawn set, not one pruned from a corpus.
     """
     manifest = (run.encoders[encoder].model or "").partition("/")[2]
     return "" if run.is_drawn(manifest) else manifest

@@ -4,8 +4,8 @@ Lin et al., ECCV 2024: https://arxiv.org/abs/2312.14232. Each figure is one `Rep
 of a corpus exists for each profiled corpus, by its name: `parrot_fig1_<corpus>`.
 
 Differences from the paper: its Figure 1 is a page of images; here the figure counts them. In
-Figure 4 all means except that of images without text cover the same images: one with text but no
-co-embedded text keeps its score, as in Table 9. Figure 7 has a row of marks for each model, not
+Figure 4 all means except that of images without text cover the same images: an image with text but
+no co-embedded text keeps its score, as in Table 9. Figure 7 has a row of marks for each model, not
 bars; the caption names models that are not trained.
 """
 
@@ -31,7 +31,7 @@ from clipaudit.steps import paths
 TOP = 5  # percent of the pairs, by score (paper)
 BINS = 50  # per unit of score: bins of 0.02 (our choice; the paper does not state its bins)
 
-KINDS = (  # kind, title; the last one is the first in a bar
+KINDS = (  # kind, title; the last one comes first in a bar
     ("none", "no text"),
     ("apart", "text, none of it in the caption"),
     ("co", "co-embedded text"),

@@ -20,9 +20,9 @@ from clipaudit.reports.layouts import (
 )
 
 LISTED = 21  # captions, as in the paper's Table 14
-SMALL = 10  # pixels of height: lower words are small
+SMALL = 10  # pixels: words of less height are small
 SCORE_DIGITS = 4
-MISTAKES = ("false_alarms", "missed")  # of the spotter, where the text in images is known
+MISTAKES = ("false_alarms", "missed")  # of the spotter, if the text in images is known
 NOT_CHECKED = "not checked"
 LETTERS = 100  # letters printed of a caption or of words
 DIGITS = 3  # of a model's numbers, as in the paper

@@ -170,14 +170,14 @@ def _words(run: Settings, audit: Parrot) -> ReportFigure:
 
 
 def _words_of(run: Settings, audit: Parrot) -> str:
-    """Return the source of the tables' vocabulary, in words."""
+    """Return a phrase for the source of the tables' vocabulary."""
     if audit.probe.vocabulary is not None:
         return "the given vocabulary"
     return f"the captions of {run.title(audit.corpora[0])}"
 
 
 def _texts(run: Settings, audit: Parrot) -> str:
-    """Return the sources of all vocabularies, in words."""
+    """Return a phrase for the sources of all vocabularies."""
     words = _words_of(run, audit)
     if audit.probe.vocabulary is not None:
         return words

@@ -54,8 +54,9 @@ def draw_spotted(
 ) -> Figure:
     """Return the drawing of SPOTTED_EXAMPLES, whose EXAMPLE_TEXTS are `texts`.
 
-    An empty list shows its message. `pictures` holds each image file, or a uid, which then replaces
-    the image and everything derived from it. An image that cannot be decoded becomes a crossed box.
+    An empty list shows its message. `pictures` holds each image's file or uid; a uid is shown in
+    place of the image and of all that derives from it. An image that cannot be decoded becomes a
+    crossed box.
     """
     draw = {"captioned": _grid, "numbered": _grid, "clusters": _clusters, "terms": _terms}
     with style():

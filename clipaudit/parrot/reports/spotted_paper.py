@@ -23,7 +23,7 @@ Outlines = Sequence[tuple[Sequence[Polygon], str]]  # polygons in pixels, and th
 def put_outlined(
     paper: Paper, picture: Picture, x: float, y: float, side: float, outlines: Outlines = ()
 ) -> None:
-    """Put a framed image into a square, and outline polygons; (x, y) is its upper left.
+    """Put a framed image into a square with its upper left at (x, y), and outline polygons.
 
     Parts outside the image are not shown; without an image nothing is outlined.
     """

@@ -39,7 +39,7 @@ def term_pictures(
     how: TermOptions,
     tokenization: Tokenization,
 ) -> dict[str, Image.Image]:
-    """Return by TERMS the images that explain an example, a row of SPOTTED_EXAMPLES.
+    """Return the images that explain an example, a row of SPOTTED_EXAMPLES, by TERMS.
 
     `image` is the stored image, `texts` the EXAMPLE_TEXTS of its corpus. Random removal is absent
     if no other image of the shard has text.
