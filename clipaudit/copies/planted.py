@@ -1,4 +1,4 @@
-"""Compares what the audit found in a made world with the copies that were planted there."""
+"""Compares what the audit found in a synthetic world with the copies that were planted there."""
 
 from collections.abc import Mapping
 
@@ -31,7 +31,7 @@ Node = tuple[str, int]  # a corpus, and an address
 
 
 def compare_planted(truth: pa.Table, found: Mapping[str, pa.Table], train: str) -> pa.Table:
-    """Return PLANTED of a made world, in the order of `found`: PAIRS by searched set.
+    """Return PLANTED of a synthetic world, in the order of `found`: PAIRS by searched set.
 
     `truth` are the TRUTH tables of the training corpus (`clipaudit.demo.shard_writer`). An image
     that repeats a repeat is a copy of both images. Within the training corpus, each image is

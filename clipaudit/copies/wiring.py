@@ -127,10 +127,10 @@ class CopiesFiles:
         is_remote = self.run.is_remote(corpus)  # then there is a list of them for each part
         return tars[: 1 + (int(part) if is_remote else self.run.part_shards(corpus, part)[-1])]
 
-    # --- made worlds -----------------------------------------------------------------------------
+    # --- synthetic worlds ------------------------------------------------------------------------
 
     def truths(self, wildcards: Wildcards) -> Paths:
-        """Return the truth tables of the training corpus of a made world."""
+        """Return the truth tables of the training corpus of a synthetic world."""
         tars = self.corpora.tars([wildcards.corpus])
         return [str(Path(tar).with_suffix(".truth.parquet")) for tar in tars]
 

@@ -9,14 +9,14 @@ from clipaudit.errors import InputError
 DUPLICATE_KEY = "duplicate key"  # an earlier sample of this tar has the key
 DUPLICATE_MEMBER = "duplicate member"  # two members of the sample share their extension
 HOSTILE_NAME = "hostile member name"  # absolute, "..", control characters, absurdly long
-NOT_A_FILE = "member is no plain file"  # but a link, a device, a pipe or a sparse file
+NOT_A_FILE = "member is not a plain file"  # a link, a device, a pipe or a sparse file
 TOO_LARGE = "sample too large"  # more bytes than one sample may have
 TRUNCATED = "truncated tar"  # the tar ends within the sample or without its end marker
 DAMAGED = "damaged tar"  # the bytes after the sample's last readable member are not a tar
 
 # found while listing a folder, or while reading rows of Parquet
 UNREADABLE = "unreadable file"
-OUTSIDE = "link out of the folder"
+OUTSIDE = "link to outside the folder"
 DAMAGED_ROWS = "damaged row group"
 
 # found while reading rows that list samples without images, where keys may also repeat

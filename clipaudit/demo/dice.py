@@ -1,6 +1,6 @@
 """Makes seeded draws that are the same on every machine.
 
-Everything random in a made world comes from a `Dice` whose seed is the SHA-256 of an address
+Everything random in a synthetic world comes from a `Dice` whose seed is the SHA-256 of an address
 (world, seed, corpus, shard, row, purpose), so a sample can be drawn without earlier ones.
 
 **How the worlds stay identical bit by bit.** Sums, products, quotients and square roots are

@@ -1,4 +1,4 @@
-"""Writes a shard of a made world: its webdataset tar and its truth table.
+"""Writes a shard of a synthetic world: its webdataset tar and its truth table.
 
 The tar's bytes depend only on the members: plain ustar headers, no time, no owner, members in the
 order given. The truth table says what was planted, one row per sample, in the order of rows:

@@ -1,4 +1,4 @@
-"""Scores how well an audit finds planted near duplicates, by a made world's truth tables.
+"""Scores how well an audit finds planted near duplicates, by a synthetic world's truth tables.
 
 Run as `python -m clipaudit.similarity.scoring SETTINGS` after the tables are made.
 """
@@ -53,11 +53,14 @@ class Score:
 def score_near_duplicates(run: Settings) -> list[Score]:
     """Return, for each test set, how many planted near duplicates Table 2's rule finds.
 
-    Raise InputError if the large corpus is not of a made world.
+    Raise InputError if the large corpus is not of a synthetic world.
     """
     audit = run.section(Similarity)
     if audit is None or run.corpora[audit.large].world is None:
-        raise InputError("the large corpus is not of a made world: there is no truth to score by.")
+        raise InputError(
+            "similarity.large: this is not a corpus of a synthetic world, so there is no truth to "
+            "score by. Name a corpus with a `world`."
+        )
     neighbors = Path(run.results) / "neighbors" / audit.encoder / f"{audit.large}.parquet"
     if not neighbors.exists():
         raise InputError(f"{neighbors}: not made yet. Run snakemake with these settings first.")

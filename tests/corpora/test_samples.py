@@ -72,7 +72,7 @@ ZOO = [
     ("good", sample("good"), "duplicate key"),
     ("twice", [*sample("twice"), member("twice.jpg", b"")], "duplicate member"),
     ("../up", sample("../up"), "hostile member name"),
-    ("link", [member("link.jpg", kind=b"2", linkname="/x")], "member is no plain file"),
+    ("link", [member("link.jpg", kind=b"2", linkname="/x")], "member is not a plain file"),
     ("animated", sample("animated", image=encode("GIF"), extension="webp"), None),
     ("last", sample("last"), None),
 ]

@@ -89,11 +89,15 @@ def test_members_are_grouped_as_in_webdataset(tmp_path_factory, keys, extensions
         (member("new\nline.jpg", b"x"), "new\\x0aline", "hostile member name"),
         (member("n" * 5000 + ".jpg", b"x"), "n" * 4096, "hostile member name"),
         (member("", b"x"), "", "hostile member name"),
-        (member("l.jpg", kind=tarfile.SYMTYPE, linkname="/x"), "l", "member is no plain file"),
-        (member("l.jpg", kind=tarfile.LNKTYPE, linkname="b.jpg"), "l", "member is no plain file"),
-        (member("l.jpg", kind=tarfile.CHRTYPE), "l", "member is no plain file"),
-        (member("fifo", kind=tarfile.FIFOTYPE), "fifo", "member is no plain file"),
-        (member("odd.jpg", b"data", kind=b"Z"), "odd", "member is no plain file"),
+        (member("l.jpg", kind=tarfile.SYMTYPE, linkname="/x"), "l", "member is not a plain file"),
+        (
+            member("l.jpg", kind=tarfile.LNKTYPE, linkname="b.jpg"),
+            "l",
+            "member is not a plain file",
+        ),
+        (member("l.jpg", kind=tarfile.CHRTYPE), "l", "member is not a plain file"),
+        (member("fifo", kind=tarfile.FIFOTYPE), "fifo", "member is not a plain file"),
+        (member("odd.jpg", b"data", kind=b"Z"), "odd", "member is not a plain file"),
     ],
 )
 def test_hostile_members_are_rows_with_a_fault(shard, bad, key, fault):
@@ -116,7 +120,7 @@ def test_one_hostile_member_spoils_its_sample(shard):
     (spoilt, good) = raw_samples(path)
 
     assert (spoilt.fault, spoilt.detail, spoilt.members) == (
-        "member is no plain file",
+        "member is not a plain file",
         "a.json",
         {},
     )

@@ -172,7 +172,10 @@ def test_links_out_of_the_folder_and_circular_links_are_drops(folder, tmp_path):
     notes = import_folder(folder, "photos", tmp_path / "lists").notes
 
     drops = dropped(tmp_path / "lists")
-    assert drops == {"cats/out.png": "link out of the folder", "cats/loop.png": "unreadable file"}
+    assert drops == {
+        "cats/out.png": "link to outside the folder",
+        "cats/loop.png": "unreadable file",
+    }
     assert any("1 folders are links and were not followed" in note for note in notes)
 
 
@@ -229,7 +232,7 @@ def test_a_pipe_is_a_drop_and_does_not_block(folder, tmp_path):
     os.mkfifo(folder / "pipe.png")
     import_folder(folder, "photos", tmp_path / "lists")
 
-    assert dropped(tmp_path / "lists") == {"pipe.png": "member is no plain file"}
+    assert dropped(tmp_path / "lists") == {"pipe.png": "member is not a plain file"}
 
 
 def test_other_files_are_counted(folder, tmp_path):
