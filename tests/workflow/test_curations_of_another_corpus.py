@@ -5,7 +5,7 @@ import json
 import pytest
 
 CURATIONS = {"corpus": "notices", "sizes": [2], "heldout": 1, "grid": ["brief/random-2"]}
-READ = {"index", "spot", "match", "embed", "caption_scores"}
+READ = {"index", "spot", "match", "embed", "score_captions"}
 
 
 @pytest.fixture(scope="module")
