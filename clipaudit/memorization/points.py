@@ -14,7 +14,7 @@ from clipaudit.config.corpora import Corpus
 from clipaudit.config.manifests import ALL, DEDUPLICATED, size_label
 from clipaudit.config.training import Encoder, Recipe
 from clipaudit.memorization.model_names import ModelName, cut_label
-from clipaudit.memorization.settings import Memorization, Share
+from clipaudit.memorization.settings import Memorization, Share, value_label
 
 Family = Literal[
     "default",
@@ -108,7 +108,7 @@ def _varied(audit: Memorization, base: str, recipe: Recipe) -> list[Point]:
         for family, values in families.items()
         for value in values
         if value != own_value(recipe, family)
-        for name in [f"{family.replace('_', '-')}-{value:g}"]
+        for name in [f"{family.replace('_', '-')}-{value_label(value)}"]
     ]
 
 
