@@ -18,8 +18,8 @@ from clipaudit.memorization.objects import (
     pictures_without_objects,
     vocabulary_table,
 )
+from clipaudit.memorization.settings import COCO
 
-COCO = "coco"
 _COCO_NAMES = """
 person;bicycle;car;motorcycle;airplane;bus;train;truck;boat;traffic light;fire hydrant;;stop sign;
 parking meter;bench;bird;cat;dog;horse;sheep;cow;elephant;bear;zebra;giraffe;;backpack;umbrella;;;
