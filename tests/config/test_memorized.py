@@ -250,7 +250,9 @@ def test_a_split_cannot_be_a_source(dejavu):
     dejavu["corpora"]["some"] = {"of": "coco", "where": "true"}
     dejavu["memorization"]["sources"]["some"] = {"train": 5}
 
-    with pytest.raises(ConfigError, match="a split, of which no sets are drawn"):
+    with pytest.raises(
+        ConfigError, match="a split, but sets are drawn from whole corpora only; name"
+    ):
         parse_settings(dejavu)
 
 
