@@ -211,7 +211,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("clipart", type=Path, help="the folder that `make clipart` writes")
     parser.add_argument("--pictures", type=int, default=300, help="of each kind, with text")
-    parser.add_argument("--turned", action="store_true", help="turn the pictures, and print that")
+    parser.add_argument("--turned", action="store_true", help="rotate the images, and print that")
     asked = parser.parse_args()
     corpora = {
         "drawn world": list(drawn_world(asked.pictures)),
@@ -226,7 +226,7 @@ def choices(corpora: Mapping[str, Sequence[Known]]) -> Iterator[str]:
     texts = {name: [each.text for each in pictures] for name, pictures in corpora.items()}
     readings = {name: read(Spotting(), pictures) for name, pictures in corpora.items()}
     counts = (f"{sum(map(bool, own))} of {len(own)} ({name})" for name, own in texts.items())
-    yield f"Pictures with text: {', '.join(counts)}.\n"
+    yield f"Images with text: {', '.join(counts)}.\n"
     measures = ("found, %", "words, %", "false, %")
     columns = [f"{name}: {measure}" for name in corpora for measure in measures]
     yield from heading(["Scripts", "Letters", "Score"], columns)
@@ -237,7 +237,7 @@ def choices(corpora: Mapping[str, Sequence[Known]]) -> Iterator[str]:
             for name in corpora
         )
         yield line([scripts, letters, score, *(cell for each in found for cell in each.cells)])
-    yield "\nCaptions that repeat a word of their picture:\n"
+    yield "\nCaptions that repeat a word of their image:\n"
     for name, pictures in corpora.items():
         yield from parrots(name, pictures, readings[name])
 
@@ -284,7 +284,7 @@ def turned(corpora: Mapping[str, Sequence[Known]]) -> Iterator[str]:
     """
     corpora = {name: pictures for name, pictures in corpora.items() if name != "drawn world"}
     columns = [*(f"{turn}°, words, %" for turn in TURNS), "false, %", "ms with text", "without"]
-    yield from heading(["Pictures", "Lines are read"], columns)
+    yield from heading(["Images", "Lines are read"], columns)
     for name, pictures in corpora.items():
         with_text = [each for each in pictures if each.text]
         without = [each for each in pictures if not each.text]

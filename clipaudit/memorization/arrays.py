@@ -92,9 +92,9 @@ def deja_vu_gaps(
     else:
         given = ", ".join(sorted(set(seen_by)))
         raise InputError(
-            f"seen_by: all records are of one kind ({given}). A gap between two models says as "
-            "much of the models as of membership: add records that the other model was trained on, "
-            "or that neither was"
+            f"seen_by: all records are of one kind ({given}). A gap between two models may "
+            "come from the models as well as from membership: add records that the other model was "
+            "trained on, or records that neither was trained on"
         )
     return {row["measure"]: Gap(*(row[name] for name in columns)) for row in chosen}
 

@@ -92,7 +92,7 @@ def embed_augmented_pictures(
     clip.model.to(running.device).eval()
     schema = augmented_schema(encoder, clip.dimension)
     of_version = embeddings_schema(encoder, clip.dimension)
-    task = f"embedding versions of pictures with {encoder}"
+    task = f"embedding versions of images with {encoder}"
     for batch in decoded(shards, samples, stacked, running, task=task, unit="rows"):
         faults = batch.faults
         for version in range(versions):

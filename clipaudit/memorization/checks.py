@@ -18,7 +18,9 @@ def check(run: "Settings", audit: Memorization) -> None:
         where = f"memorization.sources.{name}"
         known(name, run.corpora, where, "corpora")
         if run.corpora[name].is_split:
-            raise ValueError(f"{where}: a split, of which no sets are drawn; name its corpus")
+            raise ValueError(
+                f"{where}: a split, but sets are drawn from whole corpora only; name its corpus"
+            )
     where = f"memorization.objects.annotator ({', '.join(OWN_ANNOTATORS)} or a plug-in)"
     check_plugin("annotators", audit.objects.plugin, where)
     _check_given(audit)
@@ -82,8 +84,8 @@ def left_out(_: "Settings", audit: Memorization) -> list[str]:
     found = []
     if audit.recipe is None:
         found.append(
-            "No recipe is named (memorization.recipe), so the audit trains no model, and what two "
-            "models tell is left out: gaps, the records that are memorized most, Figures 2 to 9."
+            "No recipe is named (memorization.recipe), so the audit trains no model. Results that "
+            "compare two models are left out: gaps, the most memorized records, Figures 2 to 9."
         )
     if not audit.publics:
         found.append(

@@ -134,13 +134,14 @@ def _rows(
     if not needed.all():
         return []
     by_seed, value, half = _estimate(values, contrast)
+    limit = float(np.abs(contrast).sum())  # each mean is within -1 and 1
     row: dict[str, object] = {
         "seeds": len(counts),
         "evaluated": int(needed[0].sum()),
         "by_seed": by_seed,
         "value": value,
-        "low": max(value - half, -1.0),
-        "high": min(value + half, 1.0),
+        "low": max(value - half, -limit),
+        "high": min(value + half, limit),
     }
     if changes is not None:
         _, change, half = _estimate(changes, contrast)

@@ -105,7 +105,7 @@ def claims(part: EnsemblePart, *, seed: int) -> dict[str, bool]:
     over = ensemble_gaps([part], [_SOURCE], neighbors=[K]).to_pylist()
     listed = ensemble_records(lambda: [part], [_SOURCE], neighbors=[K], seed=seed)
     made = {
-        "one pair: A against B as it stands (not reported)": _excludes(raw, CONTROL),
+        "one pair: A against B, unadjusted (not reported)": _excludes(raw, CONTROL),
         "one pair: A against B, net of the hold-out": _excludes(alone, "a", "net_low", "net_high"),
         "one pair: both directions": _excludes(alone, "mean"),
         "one pair: p below 0.05": _prg(alone, "mean")["p_value"] < 0.05,

@@ -256,7 +256,7 @@ def _histogram_statistic(kept: Pairs) -> Statistic:
         return areas
 
     value = Fraction(float(area(counts[None])[0]))
-    return Statistic(value, counts, area)
+    return Statistic(value, counts, area, limit=1 + Fraction(1, BINS))  # a bin's upper end
 
 
 def _binned_mean(

@@ -48,7 +48,7 @@ LAWS: Mapping[str, Law] = {
     "retrieve": Law(
         pairs("captions", "public"),
         "products",
-        "exact: every caption against every public picture",
+        "exact: each caption is compared with each public image",
         gives_else=rows("captions"),
         compares=True,
     ),
@@ -65,13 +65,13 @@ LAWS: Mapping[str, Law] = {
     "embed_augmented": Law(
         lambda reading: reading.rows.get("samples", 0.0) * reading.settings["versions"],
         "captions",
-        "each version of a caption by itself",
+        "each version of a caption is embedded separately",
         wide=("embeddings",),
     ),
     "embed_augmented_pictures": Law(
         lambda reading: reading.rows.get("samples", 0.0) * reading.settings["versions"],
-        "pictures",
-        "each version of a picture by itself",
+        "images",
+        "each version of an image is embedded separately",
         wide=("embeddings",),
     ),
     "score_augmented": Law(
@@ -80,7 +80,7 @@ LAWS: Mapping[str, Law] = {
         "each version with the other side of its pair",
         gives_else=rows("others"),
     ),
-    "score_pairs": Law(rows("captions"), "rows", "each caption with its own picture"),
+    "score_pairs": Law(rows("captions"), "rows", "each caption with its own image"),
     "pair_test": SUMMED,
     "pair_tests_over_seeds": SUMMED,
     "examples": SUMMED,

@@ -22,10 +22,9 @@ from clipaudit.corpora.addresses import sample_addresses, shards_and_rows
 from clipaudit.corpora.vectors import embedding_array
 from clipaudit.evaluation.student import DECIMALS, NORMAL
 from clipaudit.memorization.pairs import matched_recalls
+from clipaudit.memorization.settings import RATES
 from clipaudit.neighbors.cosines import paired_cosines
 
-# by measure, a false-positive rate of one in so many: the fewest hold-out records it needs
-RATES = {"tpr_1": 100, "tpr_01": 1000}
 MEASURES = ("auc", *RATES)
 AUGMENTED = ("augmented", "augmented_pictures")  # versions of captions, of images
 DRAWS = 10_000  # a 2.5 % quantile then rests on 250 draws

@@ -2,6 +2,8 @@
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,8 @@ from clipaudit.corpora.drops import Drops
 from clipaudit.memorization.objects import objects_table, pictures_without_objects, vocabulary_table
 from clipaudit.models.pictures import Running, StoredBatch, stored
 from clipaudit.steps.plugins import Plugin
+
+_NO_BOX = (np.nan,) * 4
 
 _log = logging.getLogger(__name__)
 
@@ -48,17 +52,22 @@ class PluggedAnnotator:
         return [[self._checked(each) for each in objects] for objects in found]
 
     def _checked(self, given: Any) -> tuple[int, float, tuple[float, ...]]:  # noqa: ANN401
-        try:
+        with suppress(TypeError, ValueError, OverflowError):
             label, score, box = given
-            checked = (np.nan,) * 4 if box is None else tuple(map(float, box))
-            fits = len(checked) == 4 and (box is None or bool(np.isfinite(checked).all()))
-            if label in self.names and 0 <= score <= 1 and fits:
+            checked = _NO_BOX if box is None else tuple(map(float, box))
+            is_label = isinstance(label, Integral) and not isinstance(label, bool)
+            is_score = not isinstance(score, bool) and 0 <= score <= 1
+            if is_label and label in self.names and is_score and (box is None or _is_box(checked)):
                 return int(label), float(score), checked
-        except (TypeError, ValueError):
-            fits = False
         raise self._plugin.fault(
-            "(label of names, score 0 to 1, None or (left, top, width, height))", repr(given)[:200]
+            "(label of names, score 0 to 1, None or (left, top, width >= 0, height >= 0))",
+            repr(given)[:200],
         )
+
+
+def _is_box(numbers: Sequence[float]) -> bool:
+    """Return whether these are left, top, width and height; a size may be 0."""
+    return len(numbers) == 4 and bool(np.isfinite(numbers).all()) and min(numbers[2:]) >= 0
 
 
 def annotate_objects(

@@ -13,7 +13,8 @@ from typing import Literal, NamedTuple
 from clipaudit.config.corpora import Corpus
 from clipaudit.config.manifests import ALL, DEDUPLICATED, size_label
 from clipaudit.config.training import Encoder, Recipe
-from clipaudit.memorization.settings import Memorization, Share
+from clipaudit.memorization.model_names import ModelName, cut_label
+from clipaudit.memorization.settings import Memorization, Share, value_label
 
 Family = Literal[
     "default",
@@ -46,13 +47,15 @@ class Point:
 
     def manifest(self, trained: str) -> str:
         """Return the manifest of one of the training sets, A or B."""
-        sized = "" if self.size is None else f"-{size_label(self.size)}"
-        return cut_label(f"set-{trained}{sized}", self.cut)
+        return self._model(trained).manifest
 
     def encoder(self, trained: str) -> str:
         """Return the name of the model trained on A or on B."""
-        name = f"{self.recipe}.{self.manifest(trained)}"
-        return name if self.epochs is None else f"{name}.epoch-{self.epochs}"
+        return self._model(trained).encoder
+
+    def _model(self, trained: str) -> ModelName:
+        size = None if self.size is None else size_label(self.size)
+        return ModelName(self.recipe, trained, size, self.cut, self.epochs)
 
 
 class SetOfCut(NamedTuple):
@@ -61,11 +64,6 @@ class SetOfCut(NamedTuple):
     set: str
     size: Share | None
     cut: int
-
-
-def cut_label(manifest: str, cut: int) -> str:
-    """Return the name of a set's manifest under a cut; the first cut is not part of the name."""
-    return f"{manifest}-cut-{cut}" if cut else manifest
 
 
 def points(audit: Memorization, recipe: Recipe) -> list[Point]:
@@ -110,7 +108,7 @@ def _varied(audit: Memorization, base: str, recipe: Recipe) -> list[Point]:
         for family, values in families.items()
         for value in values
         if value != own_value(recipe, family)
-        for name in [f"{family.replace('_', '-')}-{value:g}"]
+        for name in [f"{family.replace('_', '-')}-{value_label(value)}"]
     ]
 
 

@@ -31,6 +31,7 @@ class Statistic(NamedTuple):
     value: Fraction
     counts: Int64[np.ndarray, " kinds"]
     of: Callable[[np.ndarray], np.ndarray]
+    limit: Fraction = Fraction(1)  # its largest possible distance from 0
 
 
 class Estimate(NamedTuple):
@@ -40,6 +41,7 @@ class Estimate(NamedTuple):
     draws: Float64[np.ndarray, " draws"]
     bootstraps: Float64[np.ndarray, " bootstraps"]
     fewest: int  # records of the smallest set
+    limit: Fraction  # the largest possible distance of a value from 0
 
     def plus(self, other: "Estimate") -> "Estimate":
         """Return the sum with the metric of other records, drawn independently."""
@@ -48,6 +50,7 @@ class Estimate(NamedTuple):
             self.draws + other.draws,
             self.bootstraps + other.bootstraps,
             min(self.fewest, other.fewest),
+            self.limit + other.limit,
         )
 
     def times(self, factor: Fraction) -> "Estimate":
@@ -57,10 +60,11 @@ class Estimate(NamedTuple):
             self.draws * float(factor),
             self.bootstraps * float(factor),
             self.fewest,
+            self.limit * abs(factor),
         )
 
     def bounds(self) -> tuple[float, float]:
-        """Return a 95 % interval over records: percentiles of the bootstraps, within -1 and 1.
+        """Return a 95 % interval over records: percentiles of the bootstraps, within the limit.
 
         A bound is at least the `unseen_share` of the smallest set away from the value.
         """
@@ -68,8 +72,8 @@ class Estimate(NamedTuple):
             self.bootstraps, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], method="inverted_cdf"
         ).tolist()
         unseen = unseen_share(self.fewest)
-        value = float(self.value)
-        return max(min(low, value - unseen), -1.0), min(max(high, value + unseen), 1.0)
+        value, limit = float(self.value), float(self.limit)
+        return max(min(low, value - unseen), -limit), min(max(high, value + unseen), limit)
 
 
 def estimate(statistic: Statistic, name: str, seed: int) -> Estimate:
@@ -80,6 +84,7 @@ def estimate(statistic: Statistic, name: str, seed: int) -> Estimate:
         _drawn(statistic, max(n // SHARE, 1), DRAWS, generator(seed, f"{name} draws")),
         _drawn(statistic, n, BOOTSTRAPS, generator(seed, f"{name} bootstraps")),
         n,
+        statistic.limit,
     )
 
 

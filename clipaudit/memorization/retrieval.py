@@ -92,12 +92,13 @@ def _places(
     """Return the places of images in the order by uid."""
     wanted = sample_addresses(rows)
     at = np.searchsorted(known, wanted)
-    strange = (at == len(known)) | (known[np.minimum(at, len(known) - 1)] != wanted)
-    if len(known) == 0 or strange.any():
-        shard, row = shard_row(int(wanted[strange.argmax() if len(known) else 0]))
+    found = at < len(known)
+    found[found] = known[at[found]] == wanted[found]
+    if not found.all():
+        shard, row = shard_row(int(wanted[found.argmin()]))
         raise InputError(
             f"public image (shard {shard}, row {row}) is not among the {len(known)} of the public "
             "set: embed the public set again, from the same samples as its order"
         )
-    found: Int64[np.ndarray, " m"] = places[at]
-    return found
+    place: Int64[np.ndarray, " m"] = places[at]
+    return place

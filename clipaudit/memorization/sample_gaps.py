@@ -154,7 +154,7 @@ def _uids(records: pa.Table, samples: pa.Table) -> pa.ChunkedArray:
     if places.null_count:
         pair = shard_row(int(wanted[places.is_null().to_numpy(zero_copy_only=False).argmax()]))
         raise InputError(
-            f"samples: no sample (shard, row) {pair} among {len(given)}, but the recall test "
-            f"holds {len(wanted)} records with it; give the samples that were tested"
+            f"samples: no sample (shard, row) {pair} among the {len(given)} given, but the recall "
+            "test holds a record with it; give the samples that were tested"
         )
     return samples["uid"].take(places)

@@ -1,5 +1,6 @@
 """Section of the memorization audit."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
@@ -7,16 +8,37 @@ from pydantic import Field, model_validator
 from clipaudit.config.base import Name, Section
 from clipaudit.config.deduplication import Deduplication
 from clipaudit.config.given import GivenRows
+from clipaudit.config.manifests import size_label
 
 OWN_ANNOTATORS = ("transformers", "dataset", "given")
 
 RECORD_SETS = ("a", "b", "holdout")  # whose captions are attacked; models train on the first two
+
+COCO = "coco"  # names of objects that are built in, in no file
+
+# by measure of the pair tests, a false-positive rate of one in so many: the fewest hold-out records
+# it needs
+RATES = {"tpr_1": 100, "tpr_01": 1000}
 
 # settings of models that the audit trains
 _OF_TRAININGS = ("seeds", "mitigations", "grid", "utility", "selections", "baselines")
 
 # how many samples: a count, or a fraction of the groups of duplicates; 1.0 stands for all
 Share = Annotated[int, Field(ge=1)] | Annotated[float, Field(gt=0, le=1)]
+
+
+def value_label(value: float) -> str:
+    """Return a value of a mitigation as a part of a point's name.
+
+    >>> value_label(0.30), value_label(200)
+    ('0.3', '200')
+    """
+    return str(value) if isinstance(value, int) else f"{value:g}"
+
+
+def _refuse_repeats(setting: str, names: Sequence[str]) -> None:
+    if len(set(names)) < len(names):
+        raise ValueError(f"{setting}: {', '.join(names)}; name each once")
 
 
 class Source(Section):
@@ -54,6 +76,7 @@ class Source(Section):
             raise ValueError("give at least one of train, public, holdout: nothing is drawn")
         if self.sizes and self.train is None:
             raise ValueError("sizes belong to `train`: give `train` too")
+        _refuse_repeats("sizes", [size_label(size) for size in self.sizes])
         given = [*drawn.values(), *self.sizes, *([self.train] if self.train else [])]
         if len({type(share) for share in given}) > 1:
             raise ValueError("give all sizes as counts, or all as fractions such as 0.25 or 1.0")
@@ -141,6 +164,12 @@ class Mitigations(Section):
         description="standard deviations of noise on the unit text embeddings in training (not in "
         "the paper), such as 0.1",
     )
+
+    @model_validator(mode="after")
+    def _names_each_once(self) -> "Mitigations":
+        for setting in type(self).model_fields:
+            _refuse_repeats(setting, [value_label(value) for value in getattr(self, setting)])
+        return self
 
 
 class Selection(Section):
@@ -271,6 +300,8 @@ class Memorization(Section):
                 f"targets: {', '.join(self.targets)}, with reference {self.reference}: give each "
                 "encoder once, and not as its own reference"
             )
+        for setting in ("grid", "utility", "baselines"):
+            _refuse_repeats(setting, getattr(self, setting) or [])
         if self.targets and not self.held_out:
             raise ValueError("targets: one of the sources needs `holdout`, which they never saw")
         if sorted(set(self.neighbors)) != self.neighbors:

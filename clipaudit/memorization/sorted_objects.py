@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from clipaudit.corpora.addresses import sample_addresses
 from clipaudit.corpora.listing import open_parquet
 from clipaudit.corpora.sorted_rows import GivenFiles, JoinOn, sorted_rows
-from clipaudit.corpora.statements import shown_value
+from clipaudit.corpora.statements import is_finite, is_text, shown_value
 from clipaudit.errors import InputError
 from clipaudit.plaindata import Row
 from clipaudit.plaintext import plain
@@ -32,6 +32,7 @@ SORTED_OBJECTS = pa.schema(
     ]
 )
 
+_Id = int | float | str  # of an image or a category in COCO JSON
 _ROWS_AT_ONCE = 16_384
 
 
@@ -43,7 +44,8 @@ def sort_objects(
     A Parquet file has one row per image: `column`, `labels` (whole numbers) and perhaps `names`,
     `scores` and `boxes` (left, top, width, height), lists as long as the labels. A COCO JSON
     (`.json`) has `images` with the field `column`, `annotations` and `categories`; joined on key,
-    the field counts without folders and extension. Repeated rows count once.
+    the field counts without folders and extension. Ids are numbers or texts, one for each image and
+    category. Repeated rows count once.
 
     Each file is read twice, as `sorted_rows` does, and a JSON is held whole. Raises InputError for
     a file that cannot be read or lacks a column, if no sample has a row, and for two different rows
@@ -140,22 +142,24 @@ def _of_coco(path: Path, column: str, join_on: JoinOn) -> Iterator[pa.Table]:
     try:
         document = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"{path}: cannot be read as JSON: {error}. Write it anew.") from error
+        raise InputError(
+            f"{path}: cannot be read as JSON: {error}. Write the file again."
+        ) from error
     images, annotations, categories = (
         _list_of(document, name, path) for name in ("images", "annotations", "categories")
     )
-    named = {each.get("id"): each.get("name") for each in categories}
-    objects: dict[Any, list[Any]] = {image.get("id"): [] for image in images}
+    named = _by_id(categories, "categories", "name", path)
+    objects: dict[_Id, list[Any]] = {of: [] for of in _by_id(images, "images", column, path)}
     for each in annotations:
-        if each.get("image_id") not in objects:
+        owner = _id(each, "image_id", "annotations", path)
+        if owner not in objects:
             raise InputError(
-                f"{path}: an annotation of image_id {shown_value(each.get('image_id'))}, which is "
-                "the id of no image. Add the image, or remove the annotation."
+                f"{path}: an annotation has the image_id {shown_value(owner)}, but no image has "
+                "this id. Add the image, or remove the annotation."
             )
-        name = named.get(each.get("category_id"))
         label, score, box = (each.get(field) for field in ("category_id", "score", "bbox"))
-        found = {"labels": label, "names": name, "scores": score, "boxes": box}
-        objects[each["image_id"]].append(found)
+        name = None if label is None else named.get(_id(each, "category_id", "annotations", path))
+        objects[owner].append({"labels": label, "names": name, "scores": score, "boxes": box})
     for start in range(0, len(images), _ROWS_AT_ONCE):
         block = images[start : start + _ROWS_AT_ONCE]
         for image in block:
@@ -164,7 +168,7 @@ def _of_coco(path: Path, column: str, join_on: JoinOn) -> Iterator[pa.Table]:
         values = [str(image[column]) for image in block]
         if join_on == "key":
             values = [PurePosixPath(value).stem for value in values]
-        own = [objects[image.get("id")] for image in block]
+        own = [objects[image["id"]] for image in block]
         try:
             lists = {
                 name: pa.array([[each[name] for each in some] for some in own], form)
@@ -178,12 +182,36 @@ def _of_coco(path: Path, column: str, join_on: JoinOn) -> Iterator[pa.Table]:
         yield pa.table({"value": pa.array(values, pa.string()), **lists})
 
 
+def _by_id(entries: Sequence[Row], kind: str, field: str, path: Path) -> dict[_Id, Any]:
+    """Return a field of images or categories by their id; refuse an id with two values of it."""
+    found: dict[_Id, Any] = {}
+    for each in entries:
+        number, value = _id(each, "id", kind, path), each.get(field)
+        if found.setdefault(number, value) != value:
+            raise InputError(
+                f"{path}: {kind} has the id {shown_value(number)} twice, with {field} "
+                f"{shown_value(found[number])} and {shown_value(value)}. Give each its own id."
+            )
+    return found
+
+
+def _id(entry: Row, field: str, kind: str, path: Path) -> _Id:
+    """Return an entry's id, in a field; refuse anything but a number or a text."""
+    found: Any = entry.get(field)
+    if not (is_finite(found) or is_text(found)):
+        raise InputError(
+            f"{path}: {kind}: {field} is {shown_value(found)} in {shown_value(entry)}. Give a "
+            "whole number."
+        )
+    return found  # type: ignore[no-any-return]
+
+
 def _list_of(document: Any, name: str, path: Path) -> list[dict[str, Any]]:  # noqa: ANN401
     found = document.get(name) if isinstance(document, dict) else None
     if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
         raise InputError(
-            f"{path}: {name} is no list of objects. Write images, annotations and categories as "
-            "COCO's instances have them."
+            f"{path}: {name} is {shown_value(found)}, not a list of objects. Write images, "
+            "annotations and categories as in COCO's instances files."
         )
     return found
 

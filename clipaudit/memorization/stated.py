@@ -18,8 +18,8 @@ from clipaudit.memorization.objects import (
     pictures_without_objects,
     vocabulary_table,
 )
+from clipaudit.memorization.settings import COCO
 
-COCO = "coco"
 _COCO_NAMES = """
 person;bicycle;car;motorcycle;airplane;bus;train;truck;boat;traffic light;fire hydrant;;stop sign;
 parking meter;bench;bird;cat;dog;horse;sheep;cow;elephant;bear;zebra;giraffe;;backpack;umbrella;;;
@@ -43,6 +43,7 @@ _FORMS = (
     "optional bbox of left, top, width and height and an optional score"
 )
 _MAX_LABEL = 2**31 - 1
+_NAMES = "memorization.objects.names"  # the setting that lists classes
 
 _log = logging.getLogger(__name__)
 
@@ -125,7 +126,10 @@ def _numbered_classes(names: Sequence[str] | None) -> Mapping[int, str]:
     if isinstance(names, str):
         if names == COCO:
             return COCO_CLASSES
-        raise ConfigError(f"classes is {names!r}: give a list of names, or the word {COCO!r}")
+        raise ConfigError(
+            f"{_NAMES} is {names!r}: give the names as a list (settings: a text file with one a "
+            f"line), or the word {COCO!r}"
+        )
     return dict(enumerate(names))
 
 
@@ -145,7 +149,7 @@ def _note_name(
 ) -> None:
     """Keep the label's first name; raises InputError for another one."""
     if found.label in numbered:
-        first_named.setdefault(found.label, (numbered[found.label], "the setting classes"))
+        first_named.setdefault(found.label, (numbered[found.label], _NAMES))
     if found.name is None:
         return
     name, source = first_named.setdefault(found.label, (found.name, place))
@@ -201,13 +205,13 @@ def _stated(entry: Any, numbers: Mapping[str, list[int]], unlisted: bool, place:
 def _listed(name: str, numbers: Mapping[str, list[int]], unlisted: bool, place: str) -> int:
     if unlisted:
         raise InputError(
-            f"{place}: the object {name!r} has a name but no number. List the names (setting "
-            f"classes): the position of a name is its number, {COCO!r} stands for COCO's."
+            f"{place}: the object {name!r} has a name but no number. List the names in "
+            f"{_NAMES}: a name's line, from 0, is its number; {COCO!r} stands for COCO's."
         )
     if name not in numbers:
         raise InputError(
-            f"{place}: the object {name!r} is none of the {len(numbers)} classes that are listed. "
-            "Add it to the setting classes, or correct the JSON."
+            f"{place}: the object {name!r} is not among the {len(numbers)} names of {_NAMES}. "
+            "Add it there, or correct the JSON."
         )
     if len(numbers[name]) > 1:
         raise InputError(

@@ -20,7 +20,7 @@ from clipaudit.memorization.points import (
     smaller_sizes,
     start,
 )
-from clipaudit.memorization.settings import RECORD_SETS, GivenObjects, Memorization
+from clipaudit.memorization.settings import COCO, RECORD_SETS, GivenObjects, Memorization
 from clipaudit.steps import paths
 from clipaudit.wiring.models import ModelFiles
 from clipaudit.wiring.plugins import (
@@ -30,8 +30,6 @@ from clipaudit.wiring.plugins import (
     plugin_param,
 )
 from clipaudit.wiring.wildcards import Chosen, Paths, Wildcards
-
-COCO = "coco"  # built-in names, in no file
 
 
 class MemorizationFiles:

@@ -173,6 +173,7 @@ def test_the_shutterstock_settings_match_the_paper():
         ({"utility": ["coco"]}, "corpora.coco.labels: a test set needs labels"),
         ({"selections": {"order": {"corpus": "x"}}}, "'x' is not among corpora"),
         ({"recipe": "none"}, "'none' is not among recipes"),
+        ({"grid": ["epochs-20"] * 2}, "grid: epochs-20, epochs-20; name each once"),
     ],
 )
 def test_impossible_settings_are_refused(dejavu, change, message):
@@ -216,6 +217,28 @@ def test_given_objects_that_do_not_fit_are_refused(dejavu, objects, message):
         parse_settings(dejavu)
 
 
+def test_a_repeated_size_is_refused(dejavu):
+    dejavu["memorization"]["sources"]["filtered-laion"]["sizes"] = [5, 7, 5]
+
+    with pytest.raises(ConfigError, match=r"filtered-laion.*sizes: 5, 7, 5; name each once"):
+        parse_settings(dejavu)
+
+
+@pytest.mark.parametrize("setting", ["epochs", "weight_decay", "captions"])
+def test_a_repeated_value_of_a_mitigation_is_refused(dejavu, setting):
+    dejavu["memorization"]["mitigations"][setting] = [3, 2, 3.0]
+
+    with pytest.raises(ConfigError, match=rf"mitigations.*{setting}: 3, 2, 3; name each once"):
+        parse_settings(dejavu)
+
+
+def test_two_values_that_would_share_a_name_are_refused(dejavu):
+    dejavu["memorization"]["mitigations"]["weight_decay"] = [0.1234567, 0.1234568]
+
+    with pytest.raises(ConfigError, match=r"weight_decay: 0\.123457, 0\.123457; name each once"):
+        parse_settings(dejavu)
+
+
 def test_two_sources_with_sizes_are_refused(dejavu):
     dejavu["memorization"]["sources"]["coco"]["sizes"] = [10]
 
@@ -227,7 +250,9 @@ def test_a_split_cannot_be_a_source(dejavu):
     dejavu["corpora"]["some"] = {"of": "coco", "where": "true"}
     dejavu["memorization"]["sources"]["some"] = {"train": 5}
 
-    with pytest.raises(ConfigError, match="a split, of which no sets are drawn"):
+    with pytest.raises(
+        ConfigError, match="a split, but sets are drawn from whole corpora only; name"
+    ):
         parse_settings(dejavu)
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from clipaudit.memorization.ensemble_gaps import ENSEMBLE_GAPS, ensemble_gaps
 from clipaudit.memorization.ensembles import EnsemblePart, SeedPart
-from clipaudit.memorization.false_alarms import World, simulated
+from clipaudit.memorization.false_alarms import World, recalls, simulated
 from clipaudit.memorization.measures import AttackedPart, measure
 
 SAMPLES = pa.table(
@@ -90,6 +90,18 @@ def test_the_interval_over_records_equals_resampling_them():
 
     low, high = np.quantile(gain[drawn].mean(axis=1), [0.025, 0.975])
     assert (row["high"] - row["low"]) / 2 == pytest.approx((high - low) / 2, rel=0.1)
+
+
+def test_the_interval_of_a_net_gap_reaches_beyond_1():
+    seeds = []
+    for seed in simulated(np.random.default_rng(6), world()).seeds:
+        wins = 3 * ~np.array(seed.kept["holdout"]["kept"])  # of A's model, by three labels
+        seeds.append(SeedPart(recalls(wins), recalls(3 - wins), seed.kept))
+
+    row = gaps(EnsemblePart("simulated", seeds))["", "a", "prg"]
+
+    assert row["value"] == row["high"] == 2
+    assert 1.5 < row["low"] < 2
 
 
 def test_a_source_without_a_holdout_has_only_the_mean():

@@ -205,6 +205,22 @@ def test_a_direction_is_net_of_the_difference_of_its_models_on_the_holdout():
         assert (row["low"], row["high"], row["p_value"]) == (None, None, None)
 
 
+def test_the_interval_of_a_net_value_reaches_beyond_1():
+    table = gaps_of(a=paired(differing(99, 0, 0)), control=paired(differing(0, 99, 0)))
+
+    row = by_measure(table, "a")["prg"]
+    assert row["net"] == row["net_high"] == 2
+    assert 1.9 < row["net_low"] < 2
+
+
+def test_an_interval_includes_a_histogram_area_beyond_1():
+    wins = [(10, (10, 10), (10, correct)) for correct in [0] * 200 + [1]]
+
+    row = by_measure(gaps_of(control=paired(wins)), "control")["aucg_histogram"]
+
+    assert 1 < row["value"] <= row["high"] <= 1.01
+
+
 def test_without_a_holdout_a_direction_has_no_net_value():
     table = gaps_of(a=paired(differing(9, 1, 3)), b=paired(differing(9, 1, 3)))
 
@@ -442,7 +458,8 @@ def test_the_longest_list_has_every_record_once():
 
 
 def test_a_record_without_sample_is_refused():
-    with pytest.raises(InputError, match=r"no sample \(shard, row\) \(0, 2\) among 2"):
+    message = r"no sample \(shard, row\) \(0, 2\) among the 2 given, but .* holds a record with it"
+    with pytest.raises(InputError, match=message):
         listed(recalls(RECORDS, 0), recalls(RECORDS, 1), samples_of(2))
 
 

@@ -142,8 +142,8 @@ def test_a_file_that_does_not_match_gives_one_error(samples, parquet, columns, m
     ("changes", "message"),
     [
         ({"images": [{"id": 6}]}, "no column 'file_name', but id"),
-        ({"images": []}, "image_id 6, which is the id of no image"),
-        ({"annotations": {}}, "annotations is no list of objects"),
+        ({"images": []}, "the image_id 6, but no image has this id. Add"),
+        ({"annotations": {}}, r"annotations is \{\}, not a list of objects"),
         (
             {"annotations": [{"image_id": 6, "category_id": "kite"}]},
             r"coco\.json: annotations: .*'kite'.* A category_id is a whole number",
@@ -153,6 +153,30 @@ def test_a_file_that_does_not_match_gives_one_error(samples, parquet, columns, m
 def test_a_coco_json_that_does_not_match_gives_one_error(samples, coco, changes, message):
     with pytest.raises(InputError, match=message):
         taken(samples, coco(**changes), column="file_name")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"images": [{"file_name": "a.jpg"}]}, r'images: id is null in \{"file_name": "a.jpg"\}'),
+        ({"images": [{"id": [6], "file_name": "a.jpg"}]}, r"images: id is \[6\] in .*Give"),
+        ({"annotations": [{"category_id": 3}]}, "annotations: image_id is null in"),
+        ({"annotations": [{"image_id": 6, "category_id": [3]}]}, r"category_id is \[3\] in"),
+        ({"categories": [{"id": {}, "name": "cat"}]}, r"categories: id is \{\} in"),
+    ],
+)
+def test_an_id_that_is_no_number_or_text_gives_one_error(samples, coco, changes, message):
+    with pytest.raises(InputError, match=rf"coco\.json: .*{message}"):
+        taken(samples, coco(**changes), column="file_name")
+
+
+@pytest.mark.parametrize(("kind", "field"), [("images", "file_name"), ("categories", "name")])
+def test_an_id_that_two_have_is_refused_with_both_names(samples, coco, kind, field):
+    two = [{"id": 6, field: "a.jpg"}, {"id": 6, field: "b.jpg"}]
+
+    message = rf'coco\.json: {kind} has the id 6 twice, with {field} "a.jpg" and "b.jpg"\. Give'
+    with pytest.raises(InputError, match=message):
+        taken(samples, coco(**{kind: two}), column="file_name")
 
 
 def test_a_damaged_json_gives_one_error(samples, tmp_path):

@@ -236,13 +236,17 @@ def test_malformed_texts_are_refused_with_their_position(text, message):
 
 
 def test_names_without_numbers_require_a_list_of_classes():
-    with pytest.raises(InputError, match=r"row 0: .*'cat' has a name but no number.*classes"):
+    with pytest.raises(
+        InputError, match=r"row 0: .*'cat' has a name but no number.*objects\.names"
+    ):
         stated("cat")
 
 
 @pytest.mark.parametrize("names", [["dog"], "coco", ["Cat"]])
 def test_unlisted_names_are_refused(names):
-    with pytest.raises(InputError, match=r"row 0: .*'tiger cat' is none of the \d+ classes"):
+    with pytest.raises(
+        InputError, match=r"row 0: .*'tiger cat' is not among the \d+ names of memorization"
+    ):
         stated("tiger cat", names=names)
 
 
@@ -259,12 +263,14 @@ def test_a_number_with_two_names_is_refused():
 
 
 def test_a_number_with_another_name_than_listed_is_refused():
-    with pytest.raises(InputError, match="0 is named 'dog', but 'cat' in the setting classes"):
+    message = r"0 is named 'dog', but 'cat' in memorization\.objects\.names"
+    with pytest.raises(InputError, match=message):
         stated({"category_id": 0, "name": "dog"}, names=["cat"])
 
 
 def test_a_word_other_than_coco_is_refused_as_a_list():
-    with pytest.raises(ConfigError, match="classes is 'lvis': give a list of names, or the word"):
+    message = r"objects\.names is 'lvis': give the names as a list .*'coco'"
+    with pytest.raises(ConfigError, match=message):
         stated(names="lvis")
 
 

@@ -48,6 +48,12 @@ def test_every_image_has_its_objects(made, tmp_path):
     assert tables[0]["scores"].to_pylist() == [[1.0]] * 4
 
 
+def test_a_label_may_be_an_integer_of_numpy_and_a_box_may_start_outside(made):
+    returned = "[[(__import__('numpy').int64(0), 1.0, (-2, -1, 3, 0))]]"
+
+    assert made(returned).objects([WHITE]) == [[(0, 1.0, (-2.0, -1.0, 3.0, 0.0))]]
+
+
 def test_an_object_may_have_no_box(made):
     ((label, score, box),) = made("[[(0, 0.5, None)]]").objects([WHITE])[0]
 
@@ -62,6 +68,12 @@ def test_an_object_may_have_no_box(made):
         ("[]", "found 0"),
         ("[[(7, 1.0, None)]]", r"found \(7"),
         ("[[(0, 2.0, None)]]", r"found \(0, 2"),
+        ("[[(False, 1.0, None)]]", r"found \(False, 1"),
+        ("[[(0.0, 1.0, None)]]", r"found \(0\.0, 1"),
+        ("[[(0, True, None)]]", r"found \(0, True"),
+        ("[[(0, 1.0, (5, 5, -3, 2))]]", r"\(5, 5, -3, 2\)"),
+        ("[[(0, 1.0, (5, 5, 3, -2))]]", r"\(5, 5, 3, -2\)"),
+        ("[[(0, 1.0, (0, 0, 1, 10**400))]]", r"found \(0, 1"),
         ("[[(0, 1.0, (0, 0, 1))]]", r"\(0, 0, 1\)"),
         ("[[(0, 1.0, (0, 0, 1, float('nan')))]]", "nan"),
         ("[['light']]", "found 'light'"),

@@ -93,11 +93,12 @@ def test_no_captions_give_no_rows():
     assert uids_found(vectors[:0], vectors, uids, addresses, k=2) == []
 
 
-def test_an_image_outside_the_public_set_is_refused():
+@pytest.mark.parametrize(("listed", "strange"), [(3, "2, row 2"), (0, "0, row 0")])
+def test_an_image_outside_the_public_set_is_refused(listed, strange):
     vectors, uids, addresses = public_set(0, 4)
-    known = order(uids[:3], addresses[:3])
+    known = order(uids[:listed], addresses[:listed])
     queries = caption_queries(embeddings(vectors, range(4)))
 
     engine = search(queries, k=1, backend="numpy")
-    with pytest.raises(InputError, match=r"\(shard 2, row 2\) is not among the 3.*embed"):
+    with pytest.raises(InputError, match=rf"\(shard {strange}\) is not among the {listed}.*embed"):
         retrieve(engine, queries, [embeddings(vectors, addresses)], known)

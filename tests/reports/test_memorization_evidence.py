@@ -2,7 +2,7 @@ import pyarrow as pa
 import pytest
 
 from clipaudit.memorization.ensemble_gaps import ENSEMBLE_GAPS
-from clipaudit.memorization.reports.points import TARGETS
+from clipaudit.memorization.reports.points import TARGET_TITLES
 from clipaudit.reports.rendering import to_markdown
 from clipaudit.reports.tables import report_table
 
@@ -33,7 +33,7 @@ def table():
         "points": points,
         "targets": [
             {"position": place, "target": name, "title": title}
-            for place, (name, title) in enumerate(TARGETS.items())
+            for place, (name, title) in enumerate(TARGET_TITLES.items())
         ],
         "sources": [
             {"position": place, "source": name, "title": name.title()}
@@ -54,7 +54,7 @@ def table():
             gap(setting, target, measure, source)
             for setting in ("masking", "default")
             for source in ("", "album")
-            for target in TARGETS
+            for target in TARGET_TITLES
             for measure in MEASURES
         ],
         pa.schema([*ENSEMBLE_GAPS, *labels]),
@@ -69,7 +69,7 @@ def test_each_setting_has_all_targets_and_single_sources_omit_holdout_values(tab
     assert shown == [
         (setting, source, target)
         for setting in ("default", "masking")
-        for source, targets in (("", TARGETS), ("album", ("mean", "control")))
+        for source, targets in (("", TARGET_TITLES), ("album", ("mean", "control")))
         for target in targets
     ]
     assert [row["position"] for row in rows] == list(range(12))

@@ -250,6 +250,13 @@ def test_top_records_are_compared_with_the_hold_out_set_if_it_exists(demo):
     assert "without a hold-out its size is unknown" in without
 
 
+def test_the_order_by_the_gap_counts_all_objects_of_the_neighbours(demo):
+    caption = demo()["memorization_fig4_scenes"].caption
+
+    assert "(b) by the number of these objects that" in caption
+    assert "correctly than the reference model, among all objects of the neighbours. " in caption
+
+
 def test_a_figure_of_one_direction_names_the_hold_out_set_and_the_place_of_the_mean(demo):
     sources = {"scenes": {"train": 600, "public": 3000}}
     caption, without = (

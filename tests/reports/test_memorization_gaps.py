@@ -1,7 +1,7 @@
 import pyarrow as pa
 import pytest
 
-from clipaudit.memorization.reports.points import TARGETS
+from clipaudit.memorization.reports.points import TARGET_TITLES
 from clipaudit.reports.rendering import to_latex, to_markdown
 from clipaudit.reports.tables import published_values, report_table
 
@@ -45,7 +45,7 @@ def table():
             "points": [point(0, "default"), *more],
             "targets": [
                 {"position": place, "target": name, "title": title}
-                for place, (name, title) in enumerate(TARGETS.items())
+                for place, (name, title) in enumerate(TARGET_TITLES.items())
             ],
             "sources": [
                 {"position": place, "source": name, "title": name.title()}

@@ -148,8 +148,16 @@ class Cluster:
     def _wait(self, what, reached, seconds=60):
         end = time.monotonic() + seconds
         while not reached():
-            assert time.monotonic() < end, f"no {what} after {seconds} s: see {self.folder}/*.log"
+            assert time.monotonic() < end, f"no {what} after {seconds} s{self._last_lines()}"
             time.sleep(0.2)
+
+    def _last_lines(self, count=10):
+        """Return the last lines of the daemons' logs and outputs, which `down` removes."""
+        files = sorted(path for end in ("log", "out") for path in self.folder.glob(f"*.{end}"))
+        said = {path.name: path.read_text(errors="replace").splitlines() for path in files}
+        return "".join(
+            f"\n{name}:\n  " + "\n  ".join(lines[-count:]) for name, lines in said.items() if lines
+        )
 
     # --- nodes that break ----------------------------------------------------------------------
 

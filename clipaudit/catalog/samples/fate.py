@@ -32,7 +32,8 @@ def sample_fate(connection: duckdb.DuckDBPyConnection, corpus: str, name: str) -
     - `manifests`: by name whether each keeps it (`kept`), and if not why; sets and curations are
       included
     - `memorization`: set (a, b, public, holdout or null), `excluded` from sets as an overlap and
-      why, objects of its image, and recalls by recipe, public set and k of the models of A and B
+      why, objects of its image, recalls of the models of A and B by recipe, size, cut, epochs,
+      public set and k, with the gap if one of the two trained on it, and `other_recalls` by encoder
     - `text`: spans with polygons, and words and rates by tokenization; null: it was not read
     - `scores`: by encoder the caption's score, raw and with text erased, rsa, rsc
     - `clusters`: by encoder its cluster and that cluster's group

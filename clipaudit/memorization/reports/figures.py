@@ -42,7 +42,7 @@ _MEASURES = {"ppg": "PPG", "prg": "PRG", "aucg": "AUCG"}
 _SORTS = {
     "similarity": "(a) by similarity to the nearest public image",
     "correct": "(b) by the number of correct predictions",
-    "gap": "(c) by the number more than the reference model",
+    "gap": "(c) by correct objects beyond the reference model",
 }
 _SAMPLE_MEASURES = {"precision": "precision", "recall": "recall", "f_of_means": "F-score"}
 _COLUMNS = 4  # panels beside each other in Figures 5 and 9
@@ -281,7 +281,8 @@ def _exposed(run: Settings, audit: Memorization, public: str) -> ReportFigure:
         "on A, and the reference model, trained on B, over the first L records of A, sorted (a) by "
         "the target model's similarity of the caption and its nearest public image, (b) by the "
         "number of these objects that the target model predicts correctly, (c) by how many more "
-        f"it predicts than the reference model. Sorting by (b) or (c) also selects luck{luck}. "
+        "objects it predicts correctly than the reference model, among all objects of the "
+        f"neighbours. Sorting by (b) or (c) also selects luck{luck}. "
         f"{_looked_up(run, audit, public)}",
         {
             "group": "records",

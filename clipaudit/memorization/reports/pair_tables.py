@@ -11,7 +11,7 @@ from clipaudit.memorization.points import (
     pair_tests,
 )
 from clipaudit.memorization.reports.points import SETS, point_title
-from clipaudit.memorization.settings import Memorization
+from clipaudit.memorization.settings import RATES, Memorization
 from clipaudit.reports.specification import (
     RelationRow,
     ReportTable,
@@ -133,8 +133,7 @@ def _not_by_lot(tests: Sequence[PairTest]) -> list[str]:
 
 _PAIR_MEASURES = {
     "auc": ("AUC", 1),
-    "tpr_1": ("TPR at 1 % FPR", 100),
-    "tpr_01": ("TPR at 0.1 % FPR", 1000),
+    **{name: (f"TPR at {100 / one_in:g} % FPR", one_in) for name, one_in in RATES.items()},
 }
 _NOT_BY_LOT = (
     "Warning: no source has both `train` and `holdout`, so members and hold-out come from "

@@ -10,7 +10,7 @@ from clipaudit.memorization.settings import Memorization
 from clipaudit.reports.specification import RelationRow
 
 SETS = {"a": "A", "b": "B", "public": "public", "holdout": "hold-out"}  # as they are printed
-TARGETS = {
+TARGET_TITLES = {
     "mean": "both directions",
     "a": "A against B",
     "b": "B against A",

@@ -1,6 +1,6 @@
 """The memorization audit's data about single samples: sets, objects, recalls."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,8 @@ from clipaudit.catalog.scores import Score, ScoreTable, column_name, folders, sc
 from clipaudit.catalog.sqltext import literal
 from clipaudit.catalog.view_parts import Columns, chosen, corpus_of, nothing
 from clipaudit.config.settings import Settings
+from clipaudit.memorization.model_names import ModelName
+from clipaudit.memorization.points import TRAINED
 from clipaudit.memorization.settings import Memorization
 from clipaudit.plaindata import Row
 from clipaudit.store.store import Store
@@ -101,11 +103,13 @@ def _fate(catalog: SampleCatalog, address: Address) -> dict[str, Any]:
     of = catalog.rows_of(address)
     members = of("members")
     drawn = members[0]["set"] if members else None
+    recalls = of("recalls", "encoder", "public", "k")
     found = {
         "set": drawn,
         "excluded": picked(of("drops_overlaps", "reason", "detail"), "reason", "detail"),
         "objects": _objects(catalog, address),
-        "recalls": _recalls(of("recalls", "encoder", "public", "k"), drawn),
+        "recalls": _recalls(recalls, _trained_on(catalog, address, drawn)),
+        "other_recalls": _other_recalls(recalls),
     }
     return {"memorization": found}
 
@@ -125,22 +129,87 @@ def _objects(catalog: SampleCatalog, address: Address) -> list[Row]:
     ]
 
 
-def _recalls(rows: Sequence[Row], drawn: str | None) -> list[Row]:
-    """Return the recalls of A's and B's models side by side; the sample's own is the target."""
-    pairs: dict[tuple[str, str, int], dict[str, Row]] = {}
+_TrainedOn = Callable[[ModelName], str | None]
+
+
+def _trained_on(catalog: SampleCatalog, address: Address, drawn: str | None) -> _TrainedOn:
+    """Return a function: which of a point's sets, a or b, has the sample; None: neither, unknown.
+
+    `drawn` is the sample's set in the first cut. There only records of a point's own size have
+    recalls, so the set is the same at each size. The manifests give the sets of a further cut.
+    """
+    rows = catalog.rows_of(address)("manifests")
+    kept = {row["set"]: row["kept"] for row in rows if row.get("set")}
+
+    def manifest(model: ModelName) -> str:
+        if model.manifest in kept or not _is_elsewhere(catalog, model.manifest, address.corpus):
+            return model.manifest
+        return model._replace(size=None).manifest  # only one source has sets of several sizes
+
+    def trained_on(model: ModelName) -> str | None:
+        if model.cut == 0:
+            return drawn if drawn in TRAINED else None
+        models = (model._replace(trained=name) for name in TRAINED)
+        return next((each.trained for each in models if kept.get(manifest(each))), None)
+
+    return trained_on
+
+
+def _is_elsewhere(catalog: SampleCatalog, manifest: str, corpus: str) -> bool:
+    """Return whether other corpora have a manifest of this name, but not this one."""
+    found = catalog.ask(
+        "select distinct labels['corpus'] as corpus from files "
+        "where view = 'manifests' and labels['set'] = ?",
+        [manifest],
+    )
+    having = {row["corpus"] for row in found}
+    return bool(having) and corpus not in having
+
+
+def _recalls(rows: Sequence[Row], trained_on: _TrainedOn) -> list[Row]:
+    """Return the recalls of the models of A and B side by side, a row per point, public set and k.
+
+    The gap is that of the model trained on the sample minus the other; null without such a model.
+    """
+    pairs: dict[tuple[ModelName, str, int], dict[str, Row]] = {}
     for row in rows:
-        recipe, _, trained = row["encoder"].rpartition(".set-")
-        pairs.setdefault((recipe, row["public"], row["k"]), {})[trained] = row
+        model = ModelName.read(row["encoder"])
+        if model is not None:
+            point = model._replace(trained="")
+            pairs.setdefault((point, row["public"], row["k"]), {})[model.trained] = row
     return [
         {
-            "recipe": recipe,
+            "recipe": point.recipe,
+            "size": point.size,
+            "cut": point.cut,
+            "epochs": point.epochs,
             "public": public,
             "k": k,
             "objects": next(iter(models.values()))["truths"],
-            **{f"recall_{name}": _recall(models.get(name)) for name in ("a", "b")},
-            "gap": _gap(models, drawn),
+            **{f"recall_{name}": _recall(models.get(name)) for name in TRAINED},
+            "gap": _gap(models, trained_on(point)),
         }
-        for (recipe, public, k), models in sorted(pairs.items())
+        for (point, public, k), models in sorted(pairs.items(), key=lambda pair: _place(*pair[0]))
+    ]
+
+
+def _place(point: ModelName, public: str, k: int) -> tuple[object, ...]:
+    """Return a key that sorts the default size and the last checkpoint of a recipe first."""
+    return point.recipe, point.size or "", point.cut, point.epochs or 0, public, k
+
+
+def _other_recalls(rows: Sequence[Row]) -> list[Row]:
+    """Return the recalls of encoders that the audit did not train, such as its targets."""
+    return [
+        {
+            "encoder": row["encoder"],
+            "public": row["public"],
+            "k": row["k"],
+            "objects": row["truths"],
+            "recall": _recall(row),
+        }
+        for row in rows
+        if ModelName.read(row["encoder"]) is None
     ]
 
 
@@ -148,12 +217,14 @@ def _recall(row: Row | None) -> float | None:
     return row["correct"] / row["truths"] if row and row["truths"] else None
 
 
-def _gap(models: Mapping[str, Row], drawn: str | None) -> float | None:
-    """Return target minus reference; a sample of neither A nor B has no gap."""
-    if drawn not in ("a", "b") or len(models) < 2 or not models[drawn]["truths"]:
+def _gap(models: Mapping[str, Row], target: str | None) -> float | None:
+    """Return target minus reference; None without a target, or if a model lacks the sample."""
+    if target is None or not all(name in models for name in TRAINED):
         return None
-    other = models["b" if drawn == "a" else "a"]
-    return float((models[drawn]["correct"] - other["correct"]) / models[drawn]["truths"])
+    if not models[target]["truths"]:
+        return None
+    other = models["b" if target == "a" else "a"]
+    return float((models[target]["correct"] - other["correct"]) / models[target]["truths"])
 
 
 def _sentences(fate: Fate) -> Iterator[str]:
@@ -172,8 +243,11 @@ def _sections(fate: Fate) -> Iterator[Section]:
     memory = fate["memorization"]
     yield section("Left out of a set", memory["excluded"], "reason", "detail")
     yield section("Objects", memory["objects"], "label", "name", "score", "box")
-    columns = ("recipe", "public", "k", "objects", "recall_a", "recall_b", "gap")
-    yield section("Recall", memory["recalls"], *columns)
+    point = ("recipe", "size", "cut", "epochs")
+    columns = ("public", "k", "objects", "recall_a", "recall_b", "gap")
+    yield section("Recall", memory["recalls"], *point, *columns)
+    other = ("encoder", "public", "k", "objects", "recall")
+    yield section("Recall of other encoders", memory["other_recalls"], *other)
 
 
 def _shapes(fate: Fate) -> Iterator[str]:

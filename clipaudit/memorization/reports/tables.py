@@ -14,7 +14,7 @@ from clipaudit.memorization.reports.layouts import FALSE_DISCOVERIES, LISTED
 from clipaudit.memorization.reports.pair_tables import one_model, pairs
 from clipaudit.memorization.reports.points import (
     SETS,
-    TARGETS,
+    TARGET_TITLES,
     all_points,
     asked_points,
     point_rows,
@@ -90,7 +90,7 @@ def overlaps(run: Settings, audit: Memorization) -> ReportTable:
     """Return the table of samples that sets share, before and, if searched again, after removal."""
     sources = list(audit.sources)
     drawn = {name for source in sources for name in audit.drawn(source)}
-    sets = [name for name in SETS if name in drawn]
+    compared = [name for name in SETS if name in drawn]
     again = sources if audit.verify_overlaps else []
     checked = {"uid": True, "caption": True, "near duplicate": audit.encoder is not None}
     return ReportTable(
@@ -110,7 +110,7 @@ def overlaps(run: Settings, audit: Memorization) -> ReportTable:
                     if one != other
                     else f"within {SETS[one]}",
                 }
-                for one, other in combinations_with_replacement(sets, 2)
+                for one, other in combinations_with_replacement(compared, 2)
                 if (one, other) != ("public", "public")
             ),
             "ways": numbered(
@@ -143,7 +143,7 @@ def gaps(run: Settings, audit: Memorization) -> ReportTable:
         relations={
             "publics": corpus_rows(run, "public", audit.publics),
             "points": point_rows(run, audit),
-            "targets": titled("target", TARGETS.items()),
+            "targets": titled("target", TARGET_TITLES.items()),
             "sources": _sources(run, audit),
         },
         parameters={
@@ -190,7 +190,7 @@ def evidence(run: Settings, audit: Memorization) -> ReportTable:
                 "target",
                 [
                     (name, f"{title}, net of the hold-out" if name in TRAINED else title)
-                    for name, title in TARGETS.items()
+                    for name, title in TARGET_TITLES.items()
                 ],
             ),
             "sources": _sources(run, audit),

@@ -115,21 +115,85 @@ def test_a_manifest_that_removes_a_sample_gives_the_reason(fate_of):
     assert line.split(None, 3)[3] == "nearer than the gap: val 0:3 at 0.7500, its gap 0.5000"
 
 
-def test_a_record_of_neither_set_has_recalls_and_no_gap(fate_of):
-    members = ("members", {"source": "large"}, [{"shard": 0, "row": 0, "set": "holdout"}])
-    recalls = [
-        ("recalls", {"source": "large", "encoder": f"base.set-{name}", "public": "p"},
-         [{"shard": 0, "row": 0, "k": 2, "truths": 4, "correct": correct}])
-        for name, correct in (("a", 1), ("b", 2))
-    ]  # fmt: skip
+def recalled(encoder, correct, corpus="large"):
+    """Return the recall of the four objects of sample 0:0 by an encoder."""
+    row = {"shard": 0, "row": 0, "k": 2, "truths": 4, "correct": correct}
+    return ("recalls", {"source": corpus, "encoder": encoder, "public": "p"}, [row])
 
-    memory = fate_of("0:0", members, *recalls)["memorization"]
+
+def drawn_for(name):
+    return ("members", {"source": "large"}, [{"shard": 0, "row": 0, "set": name}])
+
+
+def in_set(name, kept=True, corpus="large"):
+    row = {"shard": 0, "row": 0, "kept": kept}
+    return ("manifests", {"corpus": corpus, "set": name}, [row])
+
+
+def test_a_record_of_neither_set_has_recalls_and_no_gap(fate_of):
+    recalls = recalled("base.set-a", 1), recalled("base.set-b", 2)
+
+    memory = fate_of("0:0", drawn_for("holdout"), *recalls)["memorization"]
 
     assert memory["set"] == "holdout"
     assert memory["recalls"] == [
-        {"recipe": "base", "public": "p", "k": 2, "objects": 4,
-         "recall_a": 0.25, "recall_b": 0.5, "gap": None}
+        {"recipe": "base", "size": None, "cut": 0, "epochs": None, "public": "p", "k": 2,
+         "objects": 4, "recall_a": 0.25, "recall_b": 0.5, "gap": None}
     ]  # fmt: skip
+
+
+def test_the_gap_under_a_further_seed_is_that_of_its_own_cut(fate_of):
+    recalls = [
+        recalled(f"base{seed}.set-{name}{cut}", correct)
+        for seed, cut in (("", ""), (".seed-1", "-cut-1"))
+        for name, correct in (("a", 1), ("b", 4))
+    ]
+    sets = in_set("set-a-cut-1", kept=False), in_set("set-b-cut-1")
+
+    memory = fate_of("0:0", drawn_for("a"), *sets, *recalls)["memorization"]
+
+    found = [(row["recipe"], row["cut"], row["gap"]) for row in memory["recalls"]]
+    assert found == [("base", 0, -0.75), ("base.seed-1", 1, 0.75)]
+
+
+def test_a_record_whose_set_in_a_cut_is_unknown_has_no_gap_there(fate_of):
+    recalls = recalled("base.set-a-cut-1", 1), recalled("base.set-b-cut-1", 2)
+
+    (row,) = fate_of("0:0", drawn_for("a"), *recalls)["memorization"]["recalls"]
+
+    assert (row["cut"], row["gap"]) == (1, None)
+
+
+def test_each_size_and_checkpoint_has_its_own_recalls(fate_of):
+    recalls = [
+        recalled(f"base.set-{name}{more}", correct)
+        for more in ("", "-1000000", ".epoch-8")
+        for name, correct in (("a", 2), ("b", 1))
+    ]
+
+    memory = fate_of("0:0", drawn_for("a"), *recalls)["memorization"]
+
+    found = [(row["size"], row["epochs"], row["gap"]) for row in memory["recalls"]]
+    assert found == [(None, None, 0.25), (None, 8, 0.25), ("1000000", None, 0.25)]
+
+
+def test_a_source_without_sizes_gives_models_of_a_size_its_only_sets(fate_of):
+    recalls = [recalled(f"base.set-{name}-9-cut-1", 1 + (name == "b")) for name in "ab"]
+    sets = in_set("set-b-cut-1"), in_set("set-b-9-cut-1", corpus="other")
+
+    (row,) = fate_of("0:0", drawn_for("a"), *sets, *recalls)["memorization"]["recalls"]
+
+    assert row["gap"] == 0.25
+
+
+def test_encoders_that_the_audit_did_not_train_have_recalls_of_their_own(fate_of):
+    fate = fate_of("0:0", drawn_for("a"), recalled("first", 1), recalled("second", 2))
+
+    assert fate["memorization"]["recalls"] == []
+    assert [(row["encoder"], row["recall"]) for row in fate["memorization"]["other_recalls"]] == [
+        ("first", 0.25), ("second", 0.5),
+    ]  # fmt: skip
+    assert "Recall of other encoders" in list(fate_lines(fate))
 
 
 def test_hostile_captions_stay_on_their_line(tmp_path):
