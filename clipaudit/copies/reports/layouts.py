@@ -78,8 +78,8 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
     "copies_planted": Listing(
         title="Planted copies that are found",
         caption="Training images of the synthetic world that copy an image of the searched set, "
-        "with slight noise, and how many of them are candidates, are called copies, and have the kind "
-        "that was planted. Besides: pairs of images that are not copies.",
+        "with slight noise, and how many of them are candidates, are called copies, and have the "
+        "kind that was planted. Besides: pairs of images that are not copies.",
         corner="Searched",
         name=lambda row: row["searched_title"],
         fields={
