@@ -63,6 +63,19 @@ def test_sets_with_an_rsa_of_0_or_textless_samples_exist_on_request(micro):
     assert sets["rsa-0-or-textless-8"].curation.title == "RSA ≥ 0.0 or no text"
 
 
+def test_titles_and_names_state_all_digits_of_a_bound(micro):
+    bounds = {"rsa": [0.0, 0.15, 0.2, 0.25], "rsc": [0.05], "rates": [0.3, 0.30000001]}
+    micro["parrot"] |= {"evidence": None, "deduplication": None}
+    micro["parrot"]["curations"] |= {"grid": None} | bounds
+
+    sets = curated_sets(parse_settings(micro).parrot.curations)
+
+    bounded = [each for each in sets.values() if each.size == 8 and each.control is None]
+    titles = {each.curation.title for each in bounded}
+    assert {"RSA < 0.0", "RSA ≥ 0.0", "RSA ≥ 0.15", "RSA ≥ 0.2", "RSA ≥ 0.25"} <= titles
+    assert {"RSC < 0.05", "RSC ≥ 0.05", "CoTR ≥ 0.3", "CoTR ≥ 0.30000001"} <= titles
+
+
 def test_filters_have_sets_of_every_size_before_the_debiased_subset(micro):
     micro["parrot"]["curations"] |= {"filters": ["score", "masked"]}
     audit = parse_settings(micro).parrot
