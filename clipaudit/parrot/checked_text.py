@@ -93,8 +93,9 @@ def _rows(path: Path) -> Iterator[Row]:
             yield from file.read().to_pylist()
         return
     try:
-        text = path.read_text("utf-8-sig")
-        rows = json.loads(text) if path.suffix == ".json" else [*csv.DictReader(text.splitlines())]
+        # newline="": the reader splits rows itself, as a quoted field may hold line breaks
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = json.load(file) if path.suffix == ".json" else [*csv.DictReader(file)]
     except (OSError, ValueError, csv.Error, RecursionError) as error:
         raise InputError(f"{path}: cannot be read: {error}. Write it anew.") from error
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):

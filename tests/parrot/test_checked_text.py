@@ -47,6 +47,12 @@ def test_json_and_parquet_give_the_same_result_as_csv(checked, tmp_path):
         assert checked_text(PARTS, tmp_path / name) == checked("key,has_text", "b,yes", "c,no")
 
 
+def test_a_csv_field_may_hold_line_breaks_and_line_separators(checked):
+    found = checked("key,note,has_text", 'b,"a sign,\nand a poster",yes', "c,a\u2028b,no")
+
+    assert [row["has_text"] for row in found.to_pylist()] == [True, False]
+
+
 def test_images_without_an_answer_are_not_checked(checked):
     assert len(checked("uid,has_text", f"{'1' * 32},")) == 0
     assert len(checked("uid,has_text")) == 0
