@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from clipaudit.plaintext import plain
 NAMES = ("uid", "key")  # columns that identify a row's image; the first present one counts
 ANSWER = "has_text"
 _WORDS = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+_WORDS |= {"1.0": True, "0.0": False}  # pandas writes a column with gaps as floats
 
 # One row per checked image, by (shard, row).
 CHECKED_TEXT = pa.schema(
@@ -31,9 +33,9 @@ def checked_text(samples: Iterable[pa.Table], path: Path) -> pa.Table:
     """Return CHECKED_TEXT of a file: CSV, JSON (a list of objects) or Parquet, by its ending.
 
     Its rows have the `uid` or, without that column, the `key` of an image, and `has_text`: yes or
-    no, true or false, 1 or 0. Rows without an answer count as not checked. Samples with the same
-    uid are equal, and the first is taken. `samples` are SAMPLES, ascending by (shard, row), read
-    for uid, key, shard and row.
+    no, true or false, 1 or 0. Rows without an answer, or with NaN, count as not checked. Samples
+    with the same uid are equal, and the first is taken. `samples` are SAMPLES, ascending by (shard,
+    row), read for uid, key, shard and row.
 
     Raises InputError for a file that cannot be read or lacks a column, for a value that is neither
     yes nor no, for contradicting answers about one image, for an image that `samples` lack, and for
@@ -72,12 +74,13 @@ def _answers(path: Path) -> tuple[str, dict[str, bool]]:
                 f"{path}: row {number} has {', '.join(map(plain, row)) or 'nothing'}, but uid or "
                 f"key, and {ANSWER}, are needed. The report's page saves such a file."
             )
-        if row[ANSWER] in (None, ""):
+        stated = row[ANSWER]
+        if stated in (None, "") or (isinstance(stated, float) and math.isnan(stated)):
             continue
-        value, answer = str(row[name]), _WORDS.get(str(row[ANSWER]).strip().lower())
+        value, answer = str(row[name]), _WORDS.get(str(stated).strip().lower())
         if answer is None:
             raise InputError(
-                f"{path}: {name} {plain(value)!r}: {ANSWER} is {plain(str(row[ANSWER]))!r}; write "
+                f"{path}: {name} {plain(value)!r}: {ANSWER} is {plain(str(stated))!r}; write "
                 "yes or no, or leave it empty if the image was not checked."
             )
         if answers.setdefault(value, answer) != answer:

@@ -1,4 +1,5 @@
 import json
+import math
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -51,6 +52,17 @@ def test_a_csv_field_may_hold_line_breaks_and_line_separators(checked):
     found = checked("key,note,has_text", 'b,"a sign,\nand a poster",yes', "c,a\u2028b,no")
 
     assert [row["has_text"] for row in found.to_pylist()] == [True, False]
+
+
+def test_a_float_column_with_gaps_gives_answers_and_unchecked_images(checked, tmp_path):
+    rows = {"uid": ["1" * 32, "2" * 32, "3" * 32], "has_text": [1.0, math.nan, 0.0]}
+    pq.write_table(pa.table(rows), tmp_path / "seen.parquet")
+
+    found = checked_text(PARTS, tmp_path / "seen.parquet")
+
+    lines = [f"{'1' * 32},1.0", f"{'2' * 32},", f"{'3' * 32},0.0"]
+    assert [row["has_text"] for row in found.to_pylist()] == [True, False]
+    assert checked("uid,has_text", *lines) == found
 
 
 def test_images_without_an_answer_are_not_checked(checked):
