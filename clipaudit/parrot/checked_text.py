@@ -37,9 +37,9 @@ def checked_text(samples: Iterable[pa.Table], path: Path) -> pa.Table:
     with the same uid are equal, and the first is taken. `samples` are SAMPLES, ascending by (shard,
     row), read for uid, key, shard and row.
 
-    Raises InputError for a file that cannot be read or lacks a column, for a value that is neither
-    yes nor no, for contradicting answers about one image, for an image that `samples` lack, and for
-    a key shared by several samples.
+    Raises InputError for a file that cannot be read, lacks a column or has uids in some rows and
+    keys in others, for a value that is neither yes nor no, for contradicting answers about one
+    image, for an image that `samples` lack, and for a key shared by several samples.
     """
     name, answers = _answers(path)
     wanted = pa.array(answers, pa.string())
@@ -66,13 +66,19 @@ def checked_text(samples: Iterable[pa.Table], path: Path) -> pa.Table:
 
 def _answers(path: Path) -> tuple[str, dict[str, bool]]:
     """Return the column that identifies images, and the answer for each."""
-    name, answers = NAMES[0], dict[str, bool]()
+    name, answers = "", dict[str, bool]()
     for number, row in enumerate(_rows(path), 1):
-        name = next((name for name in NAMES if name in row), "")
-        if not name or ANSWER not in row:
+        own = next((each for each in NAMES if each in row), "")
+        if not own or ANSWER not in row:
             raise InputError(
                 f"{path}: row {number} has {', '.join(map(plain, row)) or 'nothing'}, but uid or "
                 f"key, and {ANSWER}, are needed. The report's page saves such a file."
+            )
+        name = name or own
+        if own != name:
+            raise InputError(
+                f"{path}: row {number} names its image by {own}, and rows before it by {name}. "
+                f"Name all images by {name}, or all by {own}."
             )
         stated = row[ANSWER]
         if stated in (None, "") or (isinstance(stated, float) and math.isnan(stated)):
@@ -87,7 +93,7 @@ def _answers(path: Path) -> tuple[str, dict[str, bool]]:
             raise InputError(
                 f"{path}: {name} {plain(value)!r} is answered yes and no. Remove one of both rows."
             )
-    return name, answers
+    return name or NAMES[0], answers
 
 
 def _rows(path: Path) -> Iterator[Row]:

@@ -86,6 +86,14 @@ def test_a_row_that_does_not_match_gives_one_message(checked, lines, message):
         checked(*lines)
 
 
+def test_rows_that_mix_uids_and_keys_are_refused(tmp_path):
+    rows = [{"uid": "1" * 32, "has_text": "yes"}, {"key": "b", "has_text": "no"}]
+    (tmp_path / "seen.json").write_text(json.dumps(rows))
+
+    with pytest.raises(InputError, match="row 2 names its image by key, and rows before it by uid"):
+        checked_text(PARTS, tmp_path / "seen.json")
+
+
 @pytest.mark.parametrize("content", [b"\xff\xfe", b"{", b'{"key": "b"}', b"[1]"])
 def test_json_that_is_not_a_list_of_objects_gives_one_message(tmp_path, content):
     path = tmp_path / "seen.json"
