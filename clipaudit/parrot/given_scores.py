@@ -85,9 +85,9 @@ def _rows_of(path: Path, column: str, score: str | None) -> Iterator[pa.Table]:
 
 
 def _cast(values: pa.Array, form: pa.DataType, path: Path, column: str) -> pa.Array:
-    numeric = pa.types.is_integer(values.type) or pa.types.is_floating(values.type)
     textual = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
-    if not (numeric or (textual and form == pa.string())):
+    floating = pa.types.is_floating(values.type)
+    if not (pa.types.is_integer(values.type) or (textual if form == pa.string() else floating)):
         wanted = "numbers" if form == pa.float64() else "texts or whole numbers"
         raise InputError(f"{path}: column {column!r} is {values.type}; give {wanted}.")
     try:
