@@ -228,11 +228,20 @@ def test_controls_are_repacked_whatever_the_size(micro):
     )
 
 
+def evidence(**change):
+    arms = {"parrot": "with-text-8", "clean": "without-text-8"}
+    return {"evidence": {"recipes": ["brief", "brief-1"], **arms, **change}}
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"corpora": ["posters", "val"]}, "corpora.val.captions is none"),
         ({"encoder": "foreign"}, "parrot.encoder: 'foreign' is not among encoders"),
+        ({"encoders": ["foreign"]}, "parrot.encoders: 'foreign' is not among encoders"),
+        ({"probed": ["foreign"]}, "parrot.probed: 'foreign' is not among encoders"),
+        (evidence(recipes=["brief", "x"]), "parrot.evidence.recipes: 'x' is not among recipes"),
+        (evidence(clean="x"), "parrot.evidence.clean: 'x' is not among the sets"),
         ({"test_sets": ["album"]}, "corpora.album.labels: a test set needs labels"),
         ({"retrieval": ["val"]}, "parrot.retrieval: corpora.val.captions is none"),
         ({"corpora": ["notices"]}, "only a profiled corpus can be curated"),
@@ -251,6 +260,7 @@ def test_settings_that_do_not_fit_are_refused(micro, change, message):
     [
         ({"grid": ["brief/random-9"]}, "'brief/random-9' is not among the models"),
         ({"recipes": ["long"]}, "parrot.curations.recipes: 'long' is not among recipes"),
+        ({"recipes_of_size": {10: ["x"]}}, "parrot.curations.recipes_of_size.10: 'x' is not among"),
         ({"published_models": {"x": "RN50"}}, r"published_models: x is not among recipes \(brief"),
         ({"debiased": None}, "deduplication: it belongs to the debiased subset"),
         ({"sizes": [9]}, "is not among the models"),
