@@ -42,7 +42,7 @@ def is_text(value: object) -> TypeGuard[str]:
     return isinstance(value, str) and not _HALF_PAIR.search(value)
 
 
-def is_finite(value: object) -> bool:
+def is_finite(value: object) -> TypeGuard[float]:
     """Return whether a JSON value is a number that float32 can hold.
 
     >>> is_finite(1), is_finite(10**999), is_finite(float("nan")), is_finite(True)

@@ -129,7 +129,11 @@ class TarReader:
         """Return the payload of an extension header, and the same with its padding."""
         size = _number(block[124:136], start)
         if size > _MAX_EXTENSION_BYTES:
-            raise BrokenTar(DAMAGED, f"an extension header of {size} bytes at byte {start}")
+            raise BrokenTar(
+                DAMAGED,
+                f"an extension header of {size:,} bytes at byte {start}, where at most "
+                f"{_MAX_EXTENSION_BYTES:,} are read: shorten the name or the records it holds",
+            )
         self._pending = size
         padded = self.data()
         return padded[:size], padded

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from clipaudit.plaintext import plain
 NAMES = ("uid", "key")  # columns that identify a row's image; the first present one counts
 ANSWER = "has_text"
 _WORDS = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+_WORDS |= {"1.0": True, "0.0": False}  # pandas writes a column with gaps as floats
 
 # One row per checked image, by (shard, row).
 CHECKED_TEXT = pa.schema(
@@ -31,13 +33,13 @@ def checked_text(samples: Iterable[pa.Table], path: Path) -> pa.Table:
     """Return CHECKED_TEXT of a file: CSV, JSON (a list of objects) or Parquet, by its ending.
 
     Its rows have the `uid` or, without that column, the `key` of an image, and `has_text`: yes or
-    no, true or false, 1 or 0. Rows without an answer count as not checked. Samples with the same
-    uid are equal, and the first is taken. `samples` are SAMPLES, ascending by (shard, row), read
-    for uid, key, shard and row.
+    no, true or false, 1 or 0. Rows without an answer, or with NaN, count as not checked. Samples
+    with the same uid are equal, and the first is taken. `samples` are SAMPLES, ascending by (shard,
+    row), read for uid, key, shard and row.
 
-    Raises InputError for a file that cannot be read or lacks a column, for a value that is neither
-    yes nor no, for contradicting answers about one image, for an image that `samples` lack, and for
-    a key shared by several samples.
+    Raises InputError for a file that cannot be read, lacks a column or has uids in some rows and
+    keys in others, for a value that is neither yes nor no, for contradicting answers about one
+    image, for an image that `samples` lack, and for a key shared by several samples.
     """
     name, answers = _answers(path)
     wanted = pa.array(answers, pa.string())
@@ -64,27 +66,34 @@ def checked_text(samples: Iterable[pa.Table], path: Path) -> pa.Table:
 
 def _answers(path: Path) -> tuple[str, dict[str, bool]]:
     """Return the column that identifies images, and the answer for each."""
-    name, answers = NAMES[0], dict[str, bool]()
+    name, answers = "", dict[str, bool]()
     for number, row in enumerate(_rows(path), 1):
-        name = next((name for name in NAMES if name in row), "")
-        if not name or ANSWER not in row:
+        own = next((each for each in NAMES if each in row), "")
+        if not own or ANSWER not in row:
             raise InputError(
                 f"{path}: row {number} has {', '.join(map(plain, row)) or 'nothing'}, but uid or "
                 f"key, and {ANSWER}, are needed. The report's page saves such a file."
             )
-        if row[ANSWER] in (None, ""):
+        name = name or own
+        if own != name:
+            raise InputError(
+                f"{path}: row {number} names its image by {own}, and rows before it by {name}. "
+                f"Name all images by {name}, or all by {own}."
+            )
+        stated = row[ANSWER]
+        if stated in (None, "") or (isinstance(stated, float) and math.isnan(stated)):
             continue
-        value, answer = str(row[name]), _WORDS.get(str(row[ANSWER]).strip().lower())
+        value, answer = str(row[name]), _WORDS.get(str(stated).strip().lower())
         if answer is None:
             raise InputError(
-                f"{path}: {name} {plain(value)!r}: {ANSWER} is {plain(str(row[ANSWER]))!r}; write "
+                f"{path}: {name} {plain(value)!r}: {ANSWER} is {plain(str(stated))!r}; write "
                 "yes or no, or leave it empty if the image was not checked."
             )
         if answers.setdefault(value, answer) != answer:
             raise InputError(
                 f"{path}: {name} {plain(value)!r} is answered yes and no. Remove one of both rows."
             )
-    return name, answers
+    return name or NAMES[0], answers
 
 
 def _rows(path: Path) -> Iterator[Row]:
@@ -93,8 +102,9 @@ def _rows(path: Path) -> Iterator[Row]:
             yield from file.read().to_pylist()
         return
     try:
-        text = path.read_text("utf-8-sig")
-        rows = json.loads(text) if path.suffix == ".json" else [*csv.DictReader(text.splitlines())]
+        # newline="": the reader splits rows itself, as a quoted field may hold line breaks
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = json.load(file) if path.suffix == ".json" else [*csv.DictReader(file)]
     except (OSError, ValueError, csv.Error, RecursionError) as error:
         raise InputError(f"{path}: cannot be read: {error}. Write it anew.") from error
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):

@@ -24,10 +24,13 @@ def check(run: "Settings", audit: Parrot) -> None:
     where = f"parrot.spotting.spotter ({', '.join(OWN_SPOTTERS)} or a plug-in)"
     check_plugin("spotters", audit.spotting.plugin, where)
     _check_given(audit)
-    for name in audit.all_probed:
-        where = "parrot.encoder" if name in audit.inspected else "parrot.probed"
-        known(name, run.encoders, where, "encoders")
-        reads_text(run, name, where)
+    of_setting = {"encoders": audit.encoders, "probed": audit.probed}
+    if audit.encoder is not None:
+        of_setting = {"encoder": [audit.encoder], **of_setting}
+    for key, names in of_setting.items():
+        for name in names:
+            known(name, run.encoders, f"parrot.{key}", "encoders")
+            reads_text(run, name, f"parrot.{key}")
     for key, names in _test_sets(audit).items():
         for name in names:
             known(name, run.corpora, f"parrot.{key}", "corpora")
@@ -80,8 +83,16 @@ def _check_curated_models(run: "Settings", audit: Parrot) -> None:
         return
     sets = curated_sets(settings)
     evidence = audit.evidence
-    for name in [*settings.all_recipes, *(evidence.recipes if evidence else [])]:
-        known(name, run.recipes, "parrot.curations.recipes", "recipes")
+    of_setting = {"curations.recipes": settings.recipes}
+    of_setting |= {
+        f"curations.recipes_of_size.{size}": names
+        for size, names in settings.recipes_of_size.items()
+    }
+    if evidence is not None:
+        of_setting["evidence.recipes"] = evidence.recipes
+    for key, recipes in of_setting.items():
+        for name in recipes:
+            known(name, run.recipes, f"parrot.{key}", "recipes")
     models = {
         f"{recipe}/{name}"
         for name, each in sets.items()
@@ -89,8 +100,9 @@ def _check_curated_models(run: "Settings", audit: Parrot) -> None:
     }
     for model in settings.grid or []:
         known(model, models, "parrot.curations.grid", "the models of its recipes and sets")
-    for arm in (evidence.parrot, evidence.clean) if evidence else ():
-        known(arm, sets, "parrot.evidence", "the sets of parrot.curations")
+    if evidence is not None:
+        known(evidence.parrot, sets, "parrot.evidence.parrot", "the sets of parrot.curations")
+        known(evidence.clean, sets, "parrot.evidence.clean", "the sets of parrot.curations")
 
 
 def left_out(_: "Settings", audit: Parrot) -> list[str]:

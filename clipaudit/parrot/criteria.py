@@ -15,7 +15,7 @@ from jaxtyping import Float64
 
 from clipaudit.corpora.addresses import sample_addresses
 from clipaudit.errors import ConfigError, InputError
-from clipaudit.parrot.filters import FILTERED, Phrases, Refusal, crude, nameless
+from clipaudit.parrot.filters import FILTERED, Phrases, Refusal, basic_refusals, text_refusal
 from clipaudit.parrot.kinds import TOP, Kind
 from clipaudit.parrot.tokens import Tokenization
 
@@ -155,10 +155,10 @@ def refusals(curation: Curation, part: CuratedPart) -> list[Refusal]:
         captions = _taken(part.base, part.samples, "caption").to_pylist()
         if curation.kind == "text":
             assert part.words is not None, "the workflow gives the words"
-            found.append(nameless(captions, part.words))
+            found.append(text_refusal(captions, part.words))
         else:
             sides = (_column(part.base, part.samples, name) for name in ("height", "width"))
-            found += crude(captions, *sides)
+            found += basic_refusals(captions, *sides)
     elif curation.kind == "top-stated":
         found.append((np.isnan(top_scores(curation, part)), NOT_STATED))
     elif curation.kind in ("rsa", "rsc", "debiased", *TOP):

@@ -84,7 +84,7 @@ def curations(settings: Curations) -> list[Curation]:
     found += [
         Curation("cotr-1", "cotr", "cotr", "CoTR = 1", exactly=1.0)
         if rate == 1
-        else Curation(f"cotr-{rate:g}", "cotr", "cotr", f"CoTR ≥ {rate:g}", at_least=rate)
+        else Curation(f"cotr-{_short(rate)}", "cotr", "cotr", f"CoTR ≥ {rate}", at_least=rate)
         for rate in settings.rates
     ]
     for curation in _relative("rsa", settings.rsa):
@@ -106,12 +106,22 @@ def _relative(kind: Literal["rsa", "rsc"], thresholds: Sequence[float]) -> list[
     if not thresholds:
         return []
     first, title = thresholds[0], kind.upper()
-    lowest = Curation(f"{kind}-below-{first:g}", kind, kind, f"{title} < {first:.1f}", below=first)
+    name = f"{kind}-below-{_short(first)}"
+    lowest = Curation(name, kind, kind, f"{title} < {first}", below=first)
     others = [
-        Curation(f"{kind}-{bound:g}", kind, kind, f"{title} ≥ {bound:.1f}", at_least=bound)
+        Curation(f"{kind}-{_short(bound)}", kind, kind, f"{title} ≥ {bound}", at_least=bound)
         for bound in thresholds
     ]
     return [lowest, *others]
+
+
+def _short(bound: float) -> str:
+    """Return a bound as in names, with all its digits: sets of different bounds differ in name.
+
+    >>> _short(0.0), _short(0.15), _short(0.30000001)
+    ('0', '0.15', '0.30000001')
+    """
+    return str(bound).removesuffix(".0")
 
 
 def heldout(settings: Curations) -> dict[str, Curation]:
@@ -119,7 +129,7 @@ def heldout(settings: Curations) -> dict[str, Curation]:
     (clean, parrot), rsc = HELDOUT, settings.parrot_rsc
     return {
         clean: Curation(clean, "heldout", "without-text", "w/o emb. text"),
-        parrot: Curation(parrot, "heldout", "rsc", f"RSC > {rsc:g}", above=rsc),
+        parrot: Curation(parrot, "heldout", "rsc", f"RSC > {_short(rsc)}", above=rsc),
     }
 
 

@@ -8,11 +8,12 @@ needs only its own samples. The two sets of Fig. 7 are taken first and left out 
 
 import logging
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from jaxtyping import Bool, Float32, UInt32, UInt64
+from jaxtyping import Bool
 
 from clipaudit.corpora.manifests import prune_manifest
 from clipaudit.corpora.places import places
@@ -41,16 +42,22 @@ CUT = pa.schema(
         pa.field("asked", pa.int64()),  # number of samples; null: all
         pa.field("available", pa.int64(), nullable=False),  # eligible samples, not held out
         pa.field("last", pa.uint64()),  # the place of the last sample taken; null: none is taken
+        pa.field("score", pa.float64()),  # its score; null: scores do not order the samples
     ]
 )
 
 HeldOut = Sequence[tuple[Curation, pa.Table]]  # each with its CUT
 
+# The numbers that order samples, each an array over samples; a later one breaks ties of those
+# before it. The last one is a sample's place, which no other sample shares.
+_Order = tuple[np.ndarray, ...]
+
 
 class Candidates:
     """Finds the cut of a curation in the random order, while the parts stream by.
 
-    Memory: 8 bytes for each requested sample, and a quarter more (or SPARE_PLACES).
+    Memory: 8 bytes for each requested sample, and a quarter more (or SPARE_PLACES); twice that if
+    scores order the samples.
     """
 
     def __init__(self, curation: Curation, held_out: HeldOut = ()) -> None:
@@ -59,19 +66,20 @@ class Candidates:
         self._held_out = held_out
         self._criteria: set[str] = set()
         self._available = 0
-        self._last = np.uint64(2**64 - 1)  # no sample after this place can be taken
-        self._early: list[UInt64[np.ndarray, " _"]] = []
+        self._last: tuple[Any, ...] | None = None  # no sample after this one can be taken
+        self._early: list[_Order] = []
         self._held = 0
 
     def add(self, part: CuratedPart) -> None:
         """Let the samples of a part compete; parts may come in any order."""
         self._criteria.add(criterion(self._curation, part))
         eligible = _eligible(self._curation, part, self._held_out)
-        found = _places(self._curation, part)[eligible]
-        self._available += len(found)
-        found = found[found <= self._last]
+        found = _taking(_order(self._curation, part), eligible)
+        self._available += len(found[-1])
+        if self._last is not None:
+            found = _taking(found, _until(found, self._last))
         self._early.append(found)
-        self._held += len(found)
+        self._held += len(found[-1])
         size = self._curation.size or 0
         if self._held > size + max(size // 4, SPARE_PLACES):
             self._cut_back()
@@ -95,7 +103,6 @@ class Candidates:
                 f"{'all' if asked is None else asked} are asked for. Sets are compared at equal "
                 "size: ask for fewer samples in each, move the bound, or audit more shards."
             )
-        self._cut_back()
         if not enough:
             _log.warning(
                 "%s: %d eligible samples, and %s are asked for: none is taken",
@@ -103,19 +110,26 @@ class Candidates:
                 self._available,
                 asked,
             )
-        last = int(self._early[0].max()) if enough and asked != 0 else None
-        row = (name, words, asked, self._available, last)
+        score = last = None
+        if enough and asked != 0:
+            self._cut_back()
+            (every,) = self._early
+            *falling, last = _keys(every, len(every[-1]))
+            score = 0.0 - falling[0] if falling else None  # no -0: equal cuts have equal bytes
+        row = (name, words, asked, self._available, last, score)
         return pa.Table.from_pylist([dict(zip(CUT.names, row, strict=True))], schema=CUT)
 
     def _cut_back(self) -> None:
         size = self._curation.size
-        every: np.ndarray = np.concatenate([*self._early, np.empty(0, dtype=np.uint64)])
-        if size is None:
-            every = every[every == every.max(initial=0)]  # all are taken: the last place is enough
-        elif 0 < size < len(every):
-            every = np.partition(every, size - 1)[:size]
-            self._last = every[-1]
-        self._early, self._held = [every[:size]], len(every[:size])
+        every: _Order = tuple(np.concatenate(keys) for keys in zip(*self._early, strict=True))
+        if size is None:  # all are taken: the last one is enough
+            every = tuple(np.array([key]) for key in _keys(every, len(every[-1])))
+        elif size == 0:
+            every = tuple(keys[:0] for keys in every)
+        elif size < len(every[-1]):
+            self._last = _keys(every, size)
+            every = _taking(every, _until(every, self._last))
+        self._early, self._held = [every], len(every[-1])
 
 
 def curate(
@@ -174,34 +188,46 @@ def _meets(curation: Curation, part: CuratedPart) -> Bool[np.ndarray, " n"]:
 
 
 def _drawn(curation: Curation, part: CuratedPart, cut: pa.Table) -> Bool[np.ndarray, " n"]:
-    last = cut["last"][0].as_py()
+    last, score = (cut[name][0].as_py() for name in ("last", "score"))
     if last is None:
         return np.zeros(len(part.base), dtype=bool)
-    early: np.ndarray = _places(curation, part) <= np.uint64(last)
-    return early
+    place = np.uint64(last)
+    return _until(_order(curation, part), (place,) if score is None else (-score, place))
 
 
-def _places(curation: Curation, part: CuratedPart) -> UInt64[np.ndarray, " n"]:
-    """Return the samples' places in the random order, or by their scores, the highest first.
-
-    The upper half of the random place breaks ties. A sample without a score is last.
-    """
+def _order(curation: Curation, part: CuratedPart) -> _Order:
+    """Return what orders the samples: their places alone, or scores, the highest first."""
     shard, row = (part.base[name].to_numpy() for name in ("shard", "row"))
-    found = places(shard, row, seed=curation.seed)
-    if curation.kind not in TOP:
-        return found
-    by_score = _descending(top_scores(curation, part).astype(np.float32))
-    return (by_score.astype(np.uint64) << np.uint64(32)) | (found >> np.uint64(32))
+    drawn = places(shard, row, seed=curation.seed)
+    return (-top_scores(curation, part), drawn) if curation.kind in TOP else (drawn,)
 
 
-def _descending(scores: Float32[np.ndarray, " n"]) -> UInt32[np.ndarray, " n"]:
-    """Return whole numbers that fall as scores rise, the largest for NaN.
+def _taking(order: _Order, rows: Bool[np.ndarray, " n"]) -> _Order:
+    return tuple(keys[rows] for keys in order)
 
-    >>> scores = np.array([0.5, 0.25, 0.0, -0.25, np.nan], np.float32)
-    >>> np.argsort(_descending(scores)).tolist()
-    [0, 1, 2, 3, 4]
+
+def _keys(order: _Order, nth: int) -> tuple[Any, ...]:
+    """Return the keys of the nth sample in the order, counted from 1.
+
+    >>> _keys((np.array([0.5, 0.25, 0.5, 0.5]), np.array([3, 9, 1, 2])), 3)
+    (np.float64(0.5), np.int64(2))
     """
-    bits, sign = scores.view(np.uint32), np.uint32(1 << 31)
-    falling: np.ndarray = np.where(bits & sign, bits, ~(bits | sign))
-    falling[np.isnan(scores)] = np.uint32(2**32 - 1)
-    return falling
+    found = []
+    for at in range(len(order)):
+        keys = order[at]
+        end = np.partition(keys, nth - 1)[nth - 1]
+        nth -= int(np.count_nonzero(keys < end))
+        order = _taking(order, keys == end)
+        found.append(end)
+    return tuple(found)
+
+
+def _until(order: _Order, last: tuple[Any, ...]) -> Bool[np.ndarray, " n"]:
+    """Return which samples come no later than one with these keys; none whose score is NaN."""
+    before = np.zeros(len(order[-1]), dtype=bool)
+    tied = ~before
+    for keys, end in zip(order, last, strict=True):
+        before |= tied & (keys < end)
+        tied &= keys == end
+    until: np.ndarray = before | tied
+    return until

@@ -1,13 +1,13 @@
 """The tables of a curation's parts, one part at a time."""
 
 import json
-import math
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from clipaudit.corpora.statements import is_finite
 from clipaudit.parrot.criteria import CuratedPart
 from clipaudit.parrot.filters import read_phrases
 
@@ -83,6 +83,4 @@ def _number(text: str | None, field: str) -> float | None:
     (5.0, None)
     """
     value = json.loads(text).get(field) if text else None
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        return None
-    return float(value) if math.isfinite(value) else None
+    return float(value) if is_finite(value) else None

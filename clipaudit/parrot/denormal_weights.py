@@ -51,8 +51,8 @@ def without_denormals(model: bytes) -> bytes:
     """
     parsed = _model_class().FromString(model)
     for tensor in parsed.graph.initializer:
-        if tensor.data_type != _FLOAT:
-            continue
+        if tensor.data_type != _FLOAT or not tensor.HasField("raw_data"):
+            continue  # setting the field would make it present
         weights = np.frombuffer(tensor.raw_data, "<f4").copy()
         weights[np.abs(weights) < np.finfo(np.float32).tiny] = 0
         tensor.raw_data = weights.tobytes()

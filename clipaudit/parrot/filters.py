@@ -19,13 +19,13 @@ FILTERED = {  # the condition on a sample, by the kind of its curation
     "basic": f"over {FEW_WORDS} words, {LEAST_SIDE} pixels or more, aspect up to {MOST_ASPECT}",
     "text": "a caption that names one of the given words",
 }
-NAMELESS = "names none of the given words"
+NO_GIVEN_WORD = "names none of the given words"
 
 Refusal = tuple[Bool[np.ndarray, " n"], str]  # which rows of a part's base are refused; why
 Phrases = Mapping[str, Sequence[tuple[str, ...]]]  # the words of each phrase, by the first word
 
 
-def crude(
+def basic_refusals(
     captions: Sequence[str | None],
     height: Float64[np.ndarray, " n"],
     width: Float64[np.ndarray, " n"],
@@ -42,10 +42,10 @@ def crude(
     ]
 
 
-def nameless(captions: Sequence[str | None], phrases: Phrases) -> Refusal:
+def text_refusal(captions: Sequence[str | None], phrases: Phrases) -> Refusal:
     """Return the samples whose caption names none of the phrases."""
     named = [names_any(caption or "", phrases) for caption in captions]
-    return ~np.array(named, bool), NAMELESS
+    return ~np.array(named, bool), NO_GIVEN_WORD
 
 
 def names_any(caption: str, phrases: Phrases) -> bool:

@@ -80,14 +80,19 @@ def _rows_of(path: Path, column: str, score: str | None) -> Iterator[pa.Table]:
                         finite, numbers, pa.scalar(None, pa.float64())
                     )
                 yield pa.table(columns)
-        except (OSError, pa.ArrowIOError) as error:
+        except (OSError, ValueError, pa.ArrowException) as error:
             raise InputError(f"{path}: cannot be read: {error}. Write it anew.") from error
 
 
 def _cast(values: pa.Array, form: pa.DataType, path: Path, column: str) -> pa.Array:
-    numeric = pa.types.is_integer(values.type) or pa.types.is_floating(values.type)
     textual = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
-    if not (numeric or (textual and form == pa.string())):
+    floating = pa.types.is_floating(values.type)
+    if not (pa.types.is_integer(values.type) or (textual if form == pa.string() else floating)):
         wanted = "numbers" if form == pa.float64() else "texts or whole numbers"
         raise InputError(f"{path}: column {column!r} is {values.type}; give {wanted}.")
-    return values.cast(form)
+    try:
+        return values.cast(form)
+    except pa.ArrowInvalid as error:
+        raise InputError(
+            f"{path}: column {column!r} does not fit into {form}: {error}. Write it as {form}."
+        ) from error

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import UInt8
 
+from clipaudit.corpora.statements import is_text
 from clipaudit.parrot.spans import Span, polygon_fault
 from clipaudit.steps.plugins import Plugin
 
@@ -48,9 +49,10 @@ class PluggedSpotter:
 def _fault(span: object) -> str | None:
     if not isinstance(span, Span):
         return f"an item of type {type(span).__name__}"
-    if not isinstance(span.text, str):
-        return "a text that is no string"
+    words = span.words or ()
+    if not all(map(is_text, [span.text, *(word.text for word in words)])):
+        return "a text that is no valid string"
     if not 0 <= span.score <= 1:
         return "a score outside 0 to 1"
-    polygons = [span.polygon, *(word.polygon for word in span.words or ())]
+    polygons = [span.polygon, *(word.polygon for word in words)]
     return next((fault for fault in map(polygon_fault, polygons) if fault), None)

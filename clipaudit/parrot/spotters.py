@@ -29,7 +29,7 @@ from clipaudit.errors import ConfigError, StepError
 from clipaudit.parrot.denormal_weights import without_denormals
 from clipaudit.parrot.settings import Spotting
 from clipaudit.parrot.spans import Polygon, Span, Word
-from clipaudit.parrot.spotting import NOT_SPOTTED
+from clipaudit.parrot.spotting import SPOTTING_FAILED
 from clipaudit.steps.environment import Device
 from clipaudit.store.store import file_sha256
 
@@ -98,7 +98,7 @@ class RapidSpotter:
             return self._lines(pixels)
         except _STUMBLES as error:
             self._refuse_broken_engine()
-            raise Unusable(NOT_SPOTTED, _last_line(error)) from error
+            raise Unusable(SPOTTING_FAILED, _last_line(error)) from error
 
     @cached_property
     def _engine(self) -> Any:  # noqa: ANN401  # its attributes are set one by one, and untyped

@@ -27,7 +27,7 @@ from clipaudit.parrot.spot_memory import SpotMemory
 from clipaudit.progress import Progress
 
 WORTH_A_PROCESS = 100  # images: about five seconds
-NOT_SPOTTED = "text spotting failed"  # a reason in drops: the engine fails on this image
+SPOTTING_FAILED = "text spotting failed"  # a reason in drops: the engine fails on this image
 
 _log = logging.getLogger(__name__)
 

@@ -21,9 +21,9 @@ def read_spans(samples: pa.Table, *, field: str = "spans") -> pa.Table:
     The columns shard, row and metadata of the samples are read, ascending by (shard, row). An
     entry has a `text` and a place: a `polygon`, flat (x0, y0, x1, ...) or of pairs, or a `bbox` of
     left, top, width and height, all in pixels of the stored image. It may have a
-    `score` (else 1.0), and `words`: a list of entries with text and place. A null counts as
-    absent. A sample without JSON, or without the field, shows no text. Raises InputError for
-    anything else.
+    `score` from 0 to 1 (else 1.0), and `words`: a list of entries with text and place. A null
+    counts as absent. A sample without JSON, or without the field, shows no text. Raises InputError
+    for anything else.
     """
     # few texts in memory at a time
     batches = samples.select(["shard", "row", "metadata"]).to_batches(max_chunksize=1024)
@@ -42,14 +42,17 @@ def _spans(text: str | None, field: str, place: str) -> list[Span]:
 def span_of_entry(entry: Any, place: str) -> Span:  # noqa: ANN401
     """Return the span of an entry, as in `read_spans`; an InputError names `place`."""
     text, polygon = _text_and_polygon(entry, place)
-    score = entry.get("score")
-    if not is_finite(1.0 if score is None else score):
-        raise _malformed(place, "score", score)
+    score = 1.0 if entry.get("score") is None else entry["score"]
+    if not is_finite(score) or not 0 <= score <= 1:
+        raise InputError(
+            f"{place}: score is {shown_value(score)}: give the spotter's confidence as a share "
+            "between 0 and 1, such as 0.87"
+        )
     words = entry.get("words")
     if words is not None:
         stated = _list(words, "words", place)
         words = tuple(Word(*_text_and_polygon(word, place)) for word in stated)
-    return Span(text, 1.0 if score is None else float(score), polygon, words)
+    return Span(text, float(score), polygon, words)
 
 
 def _text_and_polygon(entry: Any, place: str) -> tuple[str, Polygon]:  # noqa: ANN401

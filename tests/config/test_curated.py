@@ -63,6 +63,19 @@ def test_sets_with_an_rsa_of_0_or_textless_samples_exist_on_request(micro):
     assert sets["rsa-0-or-textless-8"].curation.title == "RSA ≥ 0.0 or no text"
 
 
+def test_titles_and_names_state_all_digits_of_a_bound(micro):
+    bounds = {"rsa": [0.0, 0.15, 0.2, 0.25], "rsc": [0.05], "rates": [0.3, 0.30000001]}
+    micro["parrot"] |= {"evidence": None, "deduplication": None}
+    micro["parrot"]["curations"] |= {"grid": None} | bounds
+
+    sets = curated_sets(parse_settings(micro).parrot.curations)
+
+    bounded = [each for each in sets.values() if each.size == 8 and each.control is None]
+    titles = {each.curation.title for each in bounded}
+    assert {"RSA < 0.0", "RSA ≥ 0.0", "RSA ≥ 0.15", "RSA ≥ 0.2", "RSA ≥ 0.25"} <= titles
+    assert {"RSC < 0.05", "RSC ≥ 0.05", "CoTR ≥ 0.3", "CoTR ≥ 0.30000001"} <= titles
+
+
 def test_filters_have_sets_of_every_size_before_the_debiased_subset(micro):
     micro["parrot"]["curations"] |= {"filters": ["score", "masked"]}
     audit = parse_settings(micro).parrot
@@ -215,11 +228,20 @@ def test_controls_are_repacked_whatever_the_size(micro):
     )
 
 
+def evidence(**change):
+    arms = {"parrot": "with-text-8", "clean": "without-text-8"}
+    return {"evidence": {"recipes": ["brief", "brief-1"], **arms, **change}}
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"corpora": ["posters", "val"]}, "corpora.val.captions is none"),
         ({"encoder": "foreign"}, "parrot.encoder: 'foreign' is not among encoders"),
+        ({"encoders": ["foreign"]}, "parrot.encoders: 'foreign' is not among encoders"),
+        ({"probed": ["foreign"]}, "parrot.probed: 'foreign' is not among encoders"),
+        (evidence(recipes=["brief", "x"]), "parrot.evidence.recipes: 'x' is not among recipes"),
+        (evidence(clean="x"), "parrot.evidence.clean: 'x' is not among the sets"),
         ({"test_sets": ["album"]}, "corpora.album.labels: a test set needs labels"),
         ({"retrieval": ["val"]}, "parrot.retrieval: corpora.val.captions is none"),
         ({"corpora": ["notices"]}, "only a profiled corpus can be curated"),
@@ -238,6 +260,7 @@ def test_settings_that_do_not_fit_are_refused(micro, change, message):
     [
         ({"grid": ["brief/random-9"]}, "'brief/random-9' is not among the models"),
         ({"recipes": ["long"]}, "parrot.curations.recipes: 'long' is not among recipes"),
+        ({"recipes_of_size": {10: ["x"]}}, "parrot.curations.recipes_of_size.10: 'x' is not among"),
         ({"published_models": {"x": "RN50"}}, r"published_models: x is not among recipes \(brief"),
         ({"debiased": None}, "deduplication: it belongs to the debiased subset"),
         ({"sizes": [9]}, "is not among the models"),

@@ -199,6 +199,17 @@ def test_a_damaged_header_ends_the_tar_with_a_faulty_row(shard):
     assert "not a tar header" in found[1].detail
 
 
+def test_a_long_extension_header_is_refused_with_its_size_and_the_limit(shard):
+    long, _ = member("b", kind=tarfile.XHDTYPE)
+    long.size = 2**20 + 1
+    head = tar_bytes([member("a.txt", b"a cat")])[:1024]  # without the end marker
+
+    *_, last = raw_samples(shard(head + long.tobuf()))
+
+    assert last.fault == "damaged tar"
+    assert "of 1,048,577 bytes at byte 1024, where at most 1,048,576 are read" in last.detail
+
+
 @pytest.mark.parametrize("content", [b"", b"x" * 100, b"\xff\xd8\xff" + b"x" * 5000])
 def test_a_file_that_is_not_a_tar_is_an_error_with_its_path(shard, content):
     with pytest.raises(InputError, match=r"00000.tar: not a readable tar: .* again"):

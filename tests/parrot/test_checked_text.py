@@ -1,4 +1,5 @@
 import json
+import math
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -47,6 +48,23 @@ def test_json_and_parquet_give_the_same_result_as_csv(checked, tmp_path):
         assert checked_text(PARTS, tmp_path / name) == checked("key,has_text", "b,yes", "c,no")
 
 
+def test_a_csv_field_may_hold_line_breaks_and_line_separators(checked):
+    found = checked("key,note,has_text", 'b,"a sign,\nand a poster",yes', "c,a\u2028b,no")
+
+    assert [row["has_text"] for row in found.to_pylist()] == [True, False]
+
+
+def test_a_float_column_with_gaps_gives_answers_and_unchecked_images(checked, tmp_path):
+    rows = {"uid": ["1" * 32, "2" * 32, "3" * 32], "has_text": [1.0, math.nan, 0.0]}
+    pq.write_table(pa.table(rows), tmp_path / "seen.parquet")
+
+    found = checked_text(PARTS, tmp_path / "seen.parquet")
+
+    lines = [f"{'1' * 32},1.0", f"{'2' * 32},", f"{'3' * 32},0.0"]
+    assert [row["has_text"] for row in found.to_pylist()] == [True, False]
+    assert checked("uid,has_text", *lines) == found
+
+
 def test_images_without_an_answer_are_not_checked(checked):
     assert len(checked("uid,has_text", f"{'1' * 32},")) == 0
     assert len(checked("uid,has_text")) == 0
@@ -66,6 +84,14 @@ def test_images_without_an_answer_are_not_checked(checked):
 def test_a_row_that_does_not_match_gives_one_message(checked, lines, message):
     with pytest.raises(InputError, match=rf"seen\.csv: .*{message}"):
         checked(*lines)
+
+
+def test_rows_that_mix_uids_and_keys_are_refused(tmp_path):
+    rows = [{"uid": "1" * 32, "has_text": "yes"}, {"key": "b", "has_text": "no"}]
+    (tmp_path / "seen.json").write_text(json.dumps(rows))
+
+    with pytest.raises(InputError, match="row 2 names its image by key, and rows before it by uid"):
+        checked_text(PARTS, tmp_path / "seen.json")
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe", b"{", b'{"key": "b"}', b"[1]"])

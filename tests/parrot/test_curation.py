@@ -234,6 +234,17 @@ def test_a_filter_selects_equal_scores_in_the_random_order_up_to_its_size():
     assert found[0] != found[1]
 
 
+def test_equal_scores_whose_places_are_close_do_not_exceed_the_size():
+    rows = np.array([21412, 140572], np.int32)
+    upper_halves = places(np.zeros_like(rows), rows, seed=0) >> np.uint64(32)
+    part = part_of({(0, row): fact(aesthetics=5.0) for row in rows.tolist()})
+
+    found = kept(curated(Curation("x", "top-stated", size=1), [part]))
+
+    assert upper_halves[0] == upper_halves[1]
+    assert len(found) == 1
+
+
 @settings(max_examples=30)
 @given(corpora, st.integers(1, 16), st.sampled_from(KINDS))
 def test_each_row_of_the_base_is_kept_or_has_a_reason(corpus, rows, curation):
@@ -320,7 +331,7 @@ def test_a_removed_sample_has_a_reason(curation, known, reason):
     part = part_of({(0, 4): fact(**known)})
     last = 2**64 - 1
     cuts = [
-        pa.Table.from_pylist([dict(zip(CUT.names, (name, "", 1, 1, end), strict=True))], CUT)
+        pa.Table.from_pylist([dict(zip(CUT.names, (name, "", 1, 1, end, None), strict=True))], CUT)
         for name, end in [(curation.name, None), ("without", last), ("parrot", last)]
     ]
     without = Curation("without", "without-text")

@@ -18,6 +18,12 @@ def test_only_numbers_are_read_and_other_values_are_null():
     assert scores["aesthetics"].to_pylist() == [5.5, 3.0, None, None, None, None, None]
 
 
+def test_an_integer_beyond_floats_is_null():
+    samples = addressed([0], metadata=pa.array([f'{{"a": {10**400}}}'], pa.string()))
+
+    assert stated_aesthetics(samples, "a")["aesthetics"].to_pylist() == [None]
+
+
 @pytest.mark.parametrize(("threshold", "left"), [(0.5, [1, 3]), (0.6, [3]), (0.9, [])])
 def test_a_sample_is_removed_below_its_removal_similarity(threshold, left):
     similarity = pa.array([None, 0.6, 0.5, 0.7], pa.float64())

@@ -57,5 +57,12 @@ def test_other_content_of_the_file_is_kept():
     assert len(characters) > 10_000
 
 
+def test_a_tensor_without_raw_data_gets_none():
+    parsed = denormal_weights._model_class()()
+    parsed.graph.initializer.add(data_type=denormal_weights._FLOAT)
+
+    assert without_denormals(parsed.SerializeToString()) == parsed.SerializeToString()
+
+
 def test_a_model_without_denormals_keeps_its_bytes(line_finders):
     assert without_denormals(line_finders[1]) == line_finders[1]

@@ -55,6 +55,8 @@ def test_identical_rows_count_once_and_differing_ones_are_refused(tmp_path):
         ({"id": ["a"], "score": [1.0]}, "no column 'dfn', but id, score"),
         ({"id": ["a"], "dfn": ["1"]}, "column 'dfn' is string; give numbers"),
         ({"id": [[1]], "dfn": [1]}, "column 'id' is list.*; give texts or whole numbers"),
+        ({"id": [1.0], "dfn": [1.0]}, "'id' is double; give texts or whole numbers"),
+        ({"id": ["a"], "dfn": [2**53 + 1]}, "0.parquet: column 'dfn' does not fit into double"),
         ({"id": ["z"], "dfn": [1.0]}, "0.parquet"),
     ],
 )

@@ -13,7 +13,7 @@ from clipaudit.steps.plugins import planned
 
 WHITE = np.full((4, 6, 3), 255, np.uint8)
 SPOTTER = """
-from clipaudit.parrot.spans import Span
+from clipaudit.parrot.spans import Span, Word
 class Shades:
     recipe = {}
     def __init__(self, *, device): pass
@@ -49,7 +49,9 @@ def test_spans_and_recipe_come_from_the_plugin(made):
     [
         ("None", "an object of type NoneType"),
         ("['word']", "an item of type str"),
-        ("[Span(3, 1.0, (0, 0, 1, 0, 1, 1))]", "a text that is no string"),
+        ("[Span(3, 1.0, (0, 0, 1, 0, 1, 1))]", "a text that is no valid string"),
+        (r"[Span('\ud800', 1.0, (0, 0, 1, 0, 1, 1))]", "a text that is no valid string"),
+        ("[Span('a', 1.0, (0,) * 6, (Word(3, (0,) * 6),))]", "a text that is no valid string"),
         ("[Span('a', 2.0, (0, 0, 1, 0, 1, 1))]", "a score outside 0 to 1"),
         ("[Span('a', None, (0, 0, 1, 0, 1, 1))]", "TypeError"),
         ("[Span('a', 1.0, (0, 0, 1, 0))]", "2 corners"),

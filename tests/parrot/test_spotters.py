@@ -19,7 +19,7 @@ from clipaudit.parrot import spotters
 from clipaudit.parrot.settings import Spotting
 from clipaudit.parrot.spans import spans_of, spans_table
 from clipaudit.parrot.spotters import RapidSpotter
-from clipaudit.parrot.spotting import NOT_SPOTTED
+from clipaudit.parrot.spotting import SPOTTING_FAILED
 
 FONT = Path(matplotlib.get_data_path()) / "fonts/ttf/DejaVuSans.ttf"
 
@@ -238,7 +238,7 @@ def fail(*_):
 def test_an_image_on_which_the_engine_fails_is_unusable(spotter, monkeypatch):
     monkeypatch.setattr(spotter._engine, "recognize_txt", fail)
 
-    with pytest.raises(Unusable, match=f"{NOT_SPOTTED}: out of patience"):
+    with pytest.raises(Unusable, match=f"{SPOTTING_FAILED}: out of patience"):
         spotter.spot(drawn("zebra")[0])
 
 

@@ -14,7 +14,7 @@ from clipaudit.corpora.shards import first_image, raw_samples
 from clipaudit.errors import InputError
 from clipaudit.parrot.spans import SPANS, Span, spans_of
 from clipaudit.parrot.spot_memory import SpotMemory
-from clipaudit.parrot.spotting import NOT_SPOTTED, spot_text
+from clipaudit.parrot.spotting import SPOTTING_FAILED, spot_text
 
 SQUARE = (0.0, 0.0, 4.0, 0.0, 4.0, 4.0, 0.0, 4.0)
 
@@ -37,7 +37,7 @@ class Mean:
         text = f"{pixels.mean():.6f}"
         self.seen.append(text)
         if text in self.failing:
-            raise Unusable(NOT_SPOTTED, "odd picture")
+            raise Unusable(SPOTTING_FAILED, "odd picture")
         return [Span(text, 1.0, SQUARE)]
 
 
@@ -144,7 +144,7 @@ def test_images_on_which_the_spotter_fails_are_dropped(shards, memory):
 
     assert table.num_rows + len(drops) == len(samples)
     assert [(d["shard"], d["row"]) for d in drops.to_pylist()] == [(0, 1), (1, 0)]
-    assert set(drops["reason"].to_pylist()) == {NOT_SPOTTED}
+    assert set(drops["reason"].to_pylist()) == {SPOTTING_FAILED}
     assert set(drops["detail"].to_pylist()) == {"odd picture"}
 
 

@@ -67,6 +67,14 @@ def test_no_samples_give_an_empty_table():
     assert read_spans(samples()).num_rows == 0
 
 
+@pytest.mark.parametrize("score", [87, -0.5, "high", float("nan")])
+def test_a_score_that_is_no_share_is_refused(score):
+    text = stating({"text": "a", "polygon": TRIANGLE, "score": score})
+
+    with pytest.raises(InputError, match=r"row 0: score is .*: give .* a share between 0 and 1"):
+        read_spans(samples(text))
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -88,11 +96,10 @@ def test_no_samples_give_an_empty_table():
         (stating({"text": "a", "polygon": [0, 0, 4, 0, True, 1]}), "polygon is"),
         (stating({"text": "a", "polygon": [0, 0, 4, 0, float("nan"), 1]}), "polygon is"),
         (stating({"text": "a", "polygon": "0 0 4 0"}), "polygon is"),
-        (stating({"text": "a", "polygon": TRIANGLE, "score": "high"}), 'score is "high"'),
         (stating({"text": "a", "polygon": TRIANGLE, "words": "a"}), 'words is "a"'),
         (stating({"text": "a", "polygon": TRIANGLE, "words": [{"text": "a"}]}), "bbox is null"),
     ],
-    ids=range(21),
+    ids=range(20),
 )
 def test_other_values_are_refused_with_their_position(text, message):
     with pytest.raises(InputError, match=f"shard 2, row 1: {message}"):

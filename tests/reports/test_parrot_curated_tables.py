@@ -11,6 +11,7 @@ import pytest
 from clipaudit.config.loading import parse_settings, read_settings
 from clipaudit.errors import InputError
 from clipaudit.evaluation.suite_tasks import TASKS
+from clipaudit.parrot.reports.answer import _PROBED
 from clipaudit.parrot.reports.curated import curated_tables
 from clipaudit.parrot.reports.layouts import LAYOUTS
 from clipaudit.parrot.reports.tasks import suite_tasks, task_result_table
@@ -168,6 +169,18 @@ def test_a_recipe_per_size_keeps_the_papers_numbers_next_to_its_models(run):
     }
     models = tables["parrot_table8"].relations["models"]
     assert [row["published_row"] for row in models[:2]] == ["Ours", ""]
+
+
+def test_every_model_of_a_set_is_in_a_table_that_the_answer_reads(run):
+    tables = curated_tables(run(curations={"filters": ["score"], "grid": None}))
+
+    models = {
+        name: {row["encoder"] for row in table.relations["rows"]}
+        for name, table in tables.items()
+        if table.sql == "parrot_curated"
+    }
+    assert models.keys() - set(_PROBED) == {"parrot_table10"}
+    assert models["parrot_table10"] <= models["parrot_table2"]
 
 
 def test_filters_are_next_to_random_sets_of_the_same_size(run):

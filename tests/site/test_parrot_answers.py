@@ -103,6 +103,15 @@ def test_models_shown_to_read_come_first_and_each_model_appears_once():
     assert ". Not shown to read words: w/o text (" in sentence.text
 
 
+def test_models_of_filtered_sets_are_named_after_those_of_the_papers_tables():
+    filtered = probed() | {"title": "highest score", "encoder": "b"}
+
+    found = answer("parrot", parrot_filters=[probed(), filtered], parrot_table2=[probed()])
+
+    assert [each.table for each in found.sentences] == ["parrot_table2", "parrot_filters"]
+    assert found.sentences[1].text.startswith("Shown to read words: highest score (")
+
+
 def over_seeds(against, reading, right):
     """The rows of an arm of the evidence, of all seeds and of one."""
     names = ("difference", "difference_low", "difference_high")

@@ -107,9 +107,9 @@ def _fate(catalog: SampleCatalog, address: Address) -> dict[str, Any]:
 def _text(spans: Sequence[Row], matches: Sequence[Row], readings: Sequence[Row]) -> Row | None:
     if not spans and not matches:
         return None
-    counted = spans[0]["spans"] if spans else []
+    as_text = spans[0]["spans"] if spans else []
     read = readings[0]["spans"] if readings else []
-    found = {"spans": counted, "not_counted": [span for span in read if span not in counted]}
+    found = {"spans": as_text, "not_counted": [span for span in read if span not in as_text]}
     for prefix in ("words", "plain"):
         fields = ("caption", "co", "rate", "fuzzy", "fuzzy_rate")
         found[prefix] = (

@@ -7,7 +7,8 @@
 --            unit (count, share), definition, is_counted (whether it is a share of images)
 -- matches    corpus, shard, row, spans and, by tokenization, <t>_co, <t>_rate, <t>_fuzzy_rate: one
 --            row per image that was read, rates null if the caption has no words
--- truths     corpus, shard, row, word: what a synthetic world wrote into its images; null: nothing
+-- truths     corpus, shard, row, word: what a synthetic world wrote into its images; null: nothing.
+--            No corpus of `checked`, so that no image counts twice
 -- checked    corpus, shard, row, has_text: images that a person checked
 -- drops      corpus, shard, row: images that could not be read
 -- published  row, testset, measure, value
