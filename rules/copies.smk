@@ -135,26 +135,32 @@ rule find_candidates:
         code=code("find_candidates"),
         distance=COPIES.given_distance(),
         similarity=COPIES.audit.similarity,
-        within=False,
-        rate_by_images=False,
+        by_images=False,
     script:
         "../workflow_scripts/find_candidates.py"
 
 
-use rule find_candidates as find_repeats with:
+rule find_repeats:
+    """Pairs of a training image of a part and an earlier one that may be copies of each other."""
     input:
         unpack(COPIES.repeat_inputs),
     output:
         candidates=f"{RESULTS}/repeat_candidates/{{corpus}}/{{part}}.json",
     log:
         "logs/find_repeats/{corpus}/{part}.log",
+    wildcard_constraints:
+        corpus=one_of([COPIES.audit.train]),
+    conda:
+        ENVIRONMENT
+    resources:
+        mem_mb=memory(16),
     params:
-        code=code("find_candidates"),
-        script="find_candidates",
+        code=code("find_repeats"),
         distance=COPIES.given_distance(),
         similarity=COPIES.audit.similarity,
-        within=True,
-        rate_by_images=COPIES.audit.calibration.false_positives is None,
+        by_images=COPIES.audit.calibration.false_positives is None,
+    script:
+        "../workflow_scripts/find_repeats.py"
 
 
 rule verify_copies:

@@ -19,7 +19,9 @@ from clipaudit.reports.intervals import exact_interval
 MILLION = 1_000_000
 ADVISED_DISTANCE = 31  # by the hash's authors; taken where too few pairs measure the asked rate
 FALSE_PER_IMAGE = 0.03  # false candidates for each training image, by default
-MOST_UNRESOLVED = 3  # the interval of 4 out of any number reaches down to 1.09 out of it
+# Pairs measure a rate at which they give so many false positives: where none occur, the 95 % bound
+# is 3 out of their number (the rule of three).
+MOST_UNRESOLVED = 3
 
 THRESHOLDS = pa.schema(
     [
@@ -64,16 +66,19 @@ def choose_threshold(
 ) -> Choice:
     """Return the loosest threshold with at most `per_million` false positives per million pairs.
 
-    Fewer than a million / `per_million` negative pairs cannot measure that rate: one odd pair
+    Fewer than 3 million / `per_million` negative pairs cannot measure that rate: one odd pair
     would decide. The choice is then the loosest threshold whose false positives do not show a
     higher rate (`allowed_positives`), and `resolved` is False. The choice is None if even the
     strictest threshold has more, or if there is no negative pair or no threshold.
 
     A distance beyond the `advised` one is chosen only if the upper bound of its rate is also
     within `per_million`. If the pairs cannot measure the rate, it is at most the advised one.
+
+    A lower rate never gives a looser threshold.
     """
     choice = _by_rate(curve, per_million)
-    if advised is None or (choice.threshold is None and choice.resolved):
+    is_exceeded = choice.threshold is None and curve.negative_pairs > 0
+    if advised is None or is_exceeded:
         return choice
     if choice.threshold is not None and choice.threshold <= advised:
         return choice
@@ -99,7 +104,7 @@ def row_of(curve: Curve, threshold: float) -> int | None:
 def _by_rate(curve: Curve, per_million: float) -> Choice:
     allowed = allowed_positives(curve.negative_pairs, per_million)
     fitting = np.flatnonzero(curve.false_positives <= allowed)
-    resolved = _share(curve.negative_pairs, per_million) >= 1
+    resolved = _share(curve.negative_pairs, per_million) >= MOST_UNRESOLVED
     if curve.negative_pairs == 0 or len(curve.thresholds) == 0:
         missing = "negative pairs" if curve.negative_pairs == 0 else "copies"
         return Choice(None, None, resolved, f"No threshold was chosen: there are no {missing}.")
@@ -122,18 +127,18 @@ def default_rate(images: int) -> float:
 def allowed_positives(pairs: int, per_million: float) -> int:
     """Return how many of `pairs` may be false positives at a rate.
 
-    This is the exact share, rounded down. If that is 0, it is the largest count whose 95 %
-    Clopper-Pearson interval reaches down to the rate: 3 at most.
+    This is the exact share, rounded down, or, if larger, the largest count up to 3 whose 95 %
+    Clopper-Pearson interval reaches down to the rate. A lower rate never allows more.
 
     >>> allowed_positives(30_000_000, 0.1), allowed_positives(999_999, 1), allowed_positives(9, 1)
     (3, 3, 0)
     """
     share = _share(pairs, per_million)
-    if share >= 1 or pairs == 0:
+    if share >= MOST_UNRESOLVED or pairs == 0:
         return share
     counts = np.arange(min(pairs, MOST_UNRESOLVED) + 1)
     lower = exact_interval(counts, np.full(len(counts), pairs))[:, 0]
-    return int(np.flatnonzero(lower * MILLION <= per_million)[-1])
+    return max(share, int(np.flatnonzero(lower * MILLION <= per_million)[-1]))
 
 
 def _share(pairs: int, per_million: float) -> int:
@@ -199,7 +204,7 @@ def _reason(curve: Curve, per_million: float) -> str:
 
 
 def _limits(curve: Curve, row: int, per_million: float) -> str:
-    needed = math.ceil(MILLION / Fraction(repr(per_million)))
+    needed = math.ceil(MOST_UNRESOLVED * MILLION / Fraction(repr(per_million)))
     return (
         f"The threshold is uncertain: {curve.negative_pairs:,} negative pairs cannot measure "
         f"{per_million:g} per million, which takes {needed:,}. It has "
@@ -227,8 +232,8 @@ def threshold_among(
     """Return the threshold of THRESHOLDS for a search among `images` images; None if none fits.
 
     This is the chosen one, unless it lets more than FALSE_PER_IMAGE false candidates through for
-    each image; then it is the loosest that does not. The pairs of a corpus with itself grow with
-    its square. `advised` is as for `choose_threshold`. If `images` is None, the chosen one stands.
+    each image; then it is the loosest that does not. More images never give a looser one.
+    `advised` is as for `choose_threshold`. If `images` is None, the chosen one stands.
     """
     chosen = chosen_threshold(table)
     if chosen is None or images is None:

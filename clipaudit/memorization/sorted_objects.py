@@ -71,8 +71,8 @@ def _each_once(rows: pa.Table, files: Sequence[Path], column: str) -> pa.Table:
 
 
 def _row(table: pa.Table, at: int) -> Row:
-    (found,) = table.slice(at, 1).to_pylist()
-    return found  # type: ignore[no-any-return]
+    found: list[Row] = table.slice(at, 1).to_pylist()
+    return found[0]
 
 
 def _refuse_lengths(table: pa.Table, files: Sequence[Path], column: str) -> None:
@@ -203,7 +203,7 @@ def _id(entry: Row, field: str, kind: str, path: Path) -> _Id:
             f"{path}: {kind}: {field} is {shown_value(found)} in {shown_value(entry)}. Give a "
             "whole number."
         )
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def _list_of(document: Any, name: str, path: Path) -> list[dict[str, Any]]:  # noqa: ANN401

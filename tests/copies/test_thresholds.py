@@ -26,10 +26,12 @@ def curve_of(false_positives, pairs, found=None, copies=10):
 
 
 def fits(count, pairs, rate):
-    if rate * 10 * pairs >= 10_000_000:  # ten times: 0.1 and 2.5 are then whole
+    if rate * 10 * pairs >= 30_000_000:  # ten times: 0.1 and 2.5 are then whole
         return count * 10_000_000 <= rate * 10 * pairs
     count = min(count, pairs)
-    return binomtest(count, pairs).proportion_ci(0.95, "exact").low * 1_000_000 <= rate
+    return (
+        count <= 3 and binomtest(count, pairs).proportion_ci(0.95, "exact").low * 1_000_000 <= rate
+    )
 
 
 @given(
@@ -45,8 +47,8 @@ def test_the_loosest_threshold_within_the_rate_is_chosen(counts, pairs, rate):
 
 
 def test_the_number_of_allowed_false_positives_is_exact():
-    assert allowed_positives(10_000_000, 0.3) == 3
-    assert allowed_positives(9_999_999, 0.3) == 2
+    assert allowed_positives(40_000_000, 0.1) == 4
+    assert allowed_positives(39_999_999, 0.1) == 3
     assert allowed_positives(0, 1) == 0
 
 
@@ -58,20 +60,21 @@ def test_few_pairs_allow_counts_that_do_not_prove_a_higher_rate():
 
 
 def test_enough_pairs_resolve_the_rate():
-    choice = choose_threshold(curve_of([0, 2, 2, 3], 2_000_000))
+    choice = choose_threshold(curve_of([0, 3, 3, 4], 3_000_000))
 
     assert (choice.row, choice.threshold, choice.resolved) == (2, 2.0, True)
-    assert "at most 1 false positives per million of 2,000,000 negative pairs" in choice.why
+    assert "at most 1 false positives per million of 3,000,000 negative pairs" in choice.why
 
 
 def test_too_few_pairs_give_a_choice_and_a_note_that_they_are_too_few():
-    assert choose_threshold(curve_of([0, 1], 400_000), per_million=2.5).resolved
+    assert choose_threshold(curve_of([0, 1], 1_200_000), per_million=2.5).resolved
 
-    choice = choose_threshold(curve_of([0, 1, 3, 4], 399_999), per_million=2.5)
+    choice = choose_threshold(curve_of([0, 1, 3, 4], 1_199_999), per_million=2.5)
 
     assert (choice.row, choice.resolved) == (2, False)
     assert (
-        "399,999 negative pairs cannot measure 2.5 per million, which takes 400,000" in choice.why
+        "1,199,999 negative pairs cannot measure 2.5 per million, which takes 1,200,000"
+        in choice.why
     )
     assert "It has 3 false positives" in choice.why
 
@@ -94,17 +97,17 @@ def test_without_measurements_no_threshold_is_chosen(curve, missing):
 
 
 def test_the_table_shows_rates_bounds_and_the_choice():
-    curve = curve_of([0, 2, 9], 2_000_000, found=[1, 5, 8])
+    curve = curve_of([0, 2, 9], 4_000_000, found=[1, 5, 8])
 
     table = thresholds_table("pdq", curve, choose_threshold(curve), verified_false_positives=1)
 
     assert table.schema == THRESHOLDS
-    assert table["per_million"].to_pylist() == [0.0, 1.0, 4.5]
+    assert table["per_million"].to_pylist() == [0.0, 0.5, 2.25]
     assert table["recall"].to_pylist() == [0.1, 0.5, 0.8]
     assert table["chosen"].to_pylist() == [False, True, False]
     assert table["verified_false_positives"].to_pylist() == [None, 1, None]
     assert table["note"].to_pylist() == [None] * 3
-    high = binomtest(2, 2_000_000).proportion_ci(0.95, "exact").high
+    high = binomtest(2, 4_000_000).proportion_ci(0.95, "exact").high
     assert table["per_million_high"][1].as_py() == pytest.approx(high * 1e6, abs=1e-5)
 
 
