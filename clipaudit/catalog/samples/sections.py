@@ -38,7 +38,7 @@ def facts(fate: Fate) -> list[tuple[str, str]]:
         "key": sample["key"],
         "caption": sample.get("caption"),
         "label": sample.get("label"),
-        "picture": size,
+        "image": size,
         "shard": sample["shard_path"],
     }
     return [(name, str(value)) for name, value in found.items() if value is not None]
