@@ -54,7 +54,9 @@ def hash_distances(
     for copy in copies:
         own_half = np.isin(copy.names, halves)[:, None]
         compared = (~own_half & ~half) | (own_half & (copy.names[:, None] == names))
-        bits = np.bitwise_count(copy.codes[:, None, :] ^ codes).sum(axis=2, dtype=np.int64)
+        bits = np.zeros(compared.shape, np.int64)
+        for word in range(codes.shape[1]):
+            bits += np.bitwise_count(copy.codes[:, None, word] ^ codes[:, word])
         row = np.full(len(originals), UNKNOWN_DISTANCE)
         nearest = np.where(compared, bits, UNKNOWN_DISTANCE).min(axis=0, initial=UNKNOWN_DISTANCE)
         np.minimum.at(row, owner, nearest)

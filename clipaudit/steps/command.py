@@ -68,6 +68,10 @@ def _is_users(name: str) -> bool:
     """Return whether a bare name is a profile in the user or site configuration."""
     if "/" in name:
         return False
-    from snakemake.cli import get_profile_dir
+    from snakemake.common import get_appdirs  # snakemake.cli would take 0.4 s to import
 
-    return get_profile_dir(name) is not None
+    folders = get_appdirs()
+    return any(
+        (Path(folder) / name).exists()
+        for folder in (folders.user_config_dir, folders.site_config_dir)
+    )
