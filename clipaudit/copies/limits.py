@@ -1,4 +1,4 @@
-"""The thresholds of a search for candidates, which follow from its number of images."""
+"""Derives the limits of a search for candidates from thresholds and the number of images."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
