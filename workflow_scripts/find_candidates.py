@@ -7,7 +7,7 @@ def compute(step: Step) -> None:
     """Search by digests, hashes, thumbnails and encoders."""
     from clipaudit.copies.candidates import CANDIDATES, Described, find_candidates
     from clipaudit.copies.embedded import embedded_sides
-    from clipaudit.copies.limits import read_thresholds
+    from clipaudit.copies.search_limits import read_thresholds
 
     own = Described(step.table("images"), step.table("hashes"))
     others = Described(step.table("other_images"), step.table("other_hashes"))

@@ -6,7 +6,7 @@ from clipaudit.steps.workflow import Step, run_step
 def compute(step: Step) -> None:
     """Search by digests, hashes, thumbnails and encoders."""
     from clipaudit.copies.candidates import CANDIDATES, Described
-    from clipaudit.copies.limits import read_thresholds
+    from clipaudit.copies.search_limits import read_thresholds
     from clipaudit.copies.repeats import find_repeats
 
     found = find_repeats(

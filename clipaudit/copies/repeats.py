@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from clipaudit.copies.candidates import CANDIDATES, Described, find_candidates
 from clipaudit.copies.embedded import embedded_sides
-from clipaudit.copies.limits import Thresholds
+from clipaudit.copies.search_limits import Thresholds
 from clipaudit.corpora.addresses import sample_addresses
 from clipaudit.store.actions import LabelledFile
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clipaudit.copies.limits import Thresholds
+from clipaudit.copies.search_limits import Thresholds
 from clipaudit.copies.thresholds import (
     ADVISED_DISTANCE,
     Curve,
