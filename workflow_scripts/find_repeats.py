@@ -6,8 +6,8 @@ from clipaudit.steps.workflow import Step, run_step
 def compute(step: Step) -> None:
     """Search by digests, hashes, thumbnails and encoders."""
     from clipaudit.copies.candidates import CANDIDATES, Described
-    from clipaudit.copies.search_limits import read_thresholds
     from clipaudit.copies.repeats import find_repeats
+    from clipaudit.copies.search_limits import read_thresholds
 
     found = find_repeats(
         Described(step.table("other_images"), step.table("other_hashes")),

@@ -4,8 +4,8 @@ import pytest
 from drawnimages import described, drawing
 
 from clipaudit.copies.candidates import Described
-from clipaudit.copies.search_limits import Limits, Thresholds
 from clipaudit.copies.repeats import find_repeats
+from clipaudit.copies.search_limits import Limits, Thresholds
 
 IMAGES = [(drawing(seed % 3) * (1 - 0.02 * seed)).astype(np.uint8) for seed in range(12)]
 GIVEN = Thresholds(20, {})
