@@ -84,7 +84,7 @@ class Recipe(Section):
         ge=0,
         exclude_if=lambda value: value == 0,
         description="standard deviation of the Gaussian noise added to each number of the unit "
-        "text embeddings in training, drawn anew each step",
+        "text embeddings in training, drawn again at each step",
     )
     local_loss: bool = Field(False, description="several processes: loss over local rows only")
     gather_with_grad: bool = Field(False, description="several processes: gather with gradients")

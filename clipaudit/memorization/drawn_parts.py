@@ -18,7 +18,7 @@ from clipaudit.neighbors.interface import Queries, Search
 
 @dataclass(frozen=True)
 class DrawnPart:
-    """One part of a source; each function reads its files anew, so that nothing is held."""
+    """One part of a source; each function reads its files again, so nothing is held in memory."""
 
     source: str
     part: str

@@ -106,7 +106,7 @@ def _rows(path: Path) -> Iterator[Row]:
         with path.open(encoding="utf-8-sig", newline="") as file:
             rows = json.load(file) if path.suffix == ".json" else [*csv.DictReader(file)]
     except (OSError, ValueError, csv.Error, RecursionError) as error:
-        raise InputError(f"{path}: cannot be read: {error}. Write it anew.") from error
+        raise InputError(f"{path}: cannot be read: {error}. Write it again.") from error
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise InputError(
             f"{path}: is not a list of objects. Write one object per image: uid and {ANSWER}."

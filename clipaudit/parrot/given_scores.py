@@ -81,7 +81,7 @@ def _rows_of(path: Path, column: str, score: str | None) -> Iterator[pa.Table]:
                     )
                 yield pa.table(columns)
         except (OSError, ValueError, pa.ArrowException) as error:
-            raise InputError(f"{path}: cannot be read: {error}. Write it anew.") from error
+            raise InputError(f"{path}: cannot be read: {error}. Write it again.") from error
 
 
 def _cast(values: pa.Array, form: pa.DataType, path: Path, column: str) -> pa.Array:

@@ -109,7 +109,7 @@ def _of_parquet(path: Path, column: str, entries: bool) -> Iterator[tuple[str, d
                     number += 1
         except (OSError, ValueError, pa.ArrowException) as error:
             raise InputError(
-                f"{path}: cannot be read after row {number}: {error}. Write it anew."
+                f"{path}: cannot be read after row {number}: {error}. Write it again."
             ) from error
 
 
@@ -125,7 +125,7 @@ def _of_json(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
                     place = f"{path}, line {number}"
                     yield place, stated_fields(line, place)
     except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"{path}: cannot be read as JSON: {error}. Write it anew.") from error
+        raise InputError(f"{path}: cannot be read as JSON: {error}. Write it again.") from error
 
 
 def _of_list(path: Path, found: object) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -260,7 +260,7 @@ def _that_may_count(
 
 
 def _best(candidates: pa.Table, k: int, names: tuple[str, ...]) -> pa.Table:
-    """Return the k best rows of each test sample, ranked anew."""
+    """Return the k best rows of each test sample, ranked again."""
     sets = pc.index_in(candidates["testset"], pa.array(names, pa.string()))
     if sets.null_count:
         strange = candidates.filter(pc.is_null(sets))["testset"][0].as_py()
