@@ -12,7 +12,7 @@ from clipaudit.corpora.addresses import sample_addresses
 from clipaudit.plaindata import Row
 from clipaudit.reports.drawing import WIDTHS, style
 from clipaudit.reports.gallery_options import NeighborOptions
-from clipaudit.reports.paper import Paper, decoded, shown_text
+from clipaudit.reports.paper import Paper, decoded, note, shown_text
 from clipaudit.reports.shown_pictures import Pictures
 
 THUMBNAIL = 112  # pixels of the longer side: enough for an image of three quarters of an inch
@@ -131,10 +131,7 @@ def _empty(options: NeighborOptions) -> Figure:
     if options.nearer is not None:
         near, far = (options.sets[position].title for position in options.nearer)
         what = f"is more similar to {near} than to {far}"
-    lines = textwrap.wrap(shown_text(f"No image of {titles} {what}."), 100)
-    paper = Paper(WIDTHS["double"], 2 * MARGIN + LINE * (len(lines) + 1))
-    paper.block(MARGIN, MARGIN, "\n".join(lines), "left")
-    return paper.figure
+    return note(f"No image of {titles} {what}.")
 
 
 def _values(block: Sequence[Row]) -> Iterator[list[float]]:

@@ -11,6 +11,7 @@ from typing import Literal
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from PIL import Image
 
@@ -26,6 +27,7 @@ from clipaudit.reports.flowing import (
     printable,
     set_in_lines,
     width_of,
+    words_of,
 )
 
 Lines = Sequence[Sequence[Placed]]
@@ -38,6 +40,7 @@ BASELINE = 0.1  # of a line, below its upper end
 UID_DIGITS, UID_BEGINNING, UID_BEGINNING_DIGITS = 8, 8, 4
 DIGIT = 0.602 * SMALLEST_POINTS / 72  # width of every letter of DejaVu Sans Mono
 UID_LINE, UID_MARGIN = 0.11, 0.02
+NOTE_WIDTH, NOTE_MARGIN, NOTE_LINES = 2.3, 0.08, 8  # of a figure that is only a text
 
 
 @dataclass(frozen=True)
@@ -206,6 +209,18 @@ class Paper:
             verticalalignment="baseline",
             parse_math=False,  # captions hold prices
         )
+
+
+def note(text: str) -> Figure:
+    """Return a figure that is only a text: why a gallery is empty.
+
+    It is so narrow that the text can be read in a list of galleries.
+    """
+    width = NOTE_WIDTH - 2 * NOTE_MARGIN
+    lines = in_lines(words_of(shown_text(text)), width, NOTE_LINES)
+    paper = Paper(NOTE_WIDTH, 2 * NOTE_MARGIN + LINE * len(lines))
+    paper.lines(NOTE_MARGIN, NOTE_MARGIN, lines)
+    return paper.figure
 
 
 def decoded(picture: bytes | str) -> Picture:

@@ -10,7 +10,7 @@ from PIL import Image
 
 from clipaudit.plaintext import plain
 from clipaudit.reports.drawing import style
-from clipaudit.reports.paper import Paper, decoded, shown_text, uid_lines
+from clipaudit.reports.paper import Paper, decoded, note, shown_text, uid_lines
 
 UID = "0123456789abcdef" * 2
 
@@ -88,3 +88,12 @@ def test_shown_text_is_one_line_without_control_characters(text):
 def test_a_uid_is_not_an_image_file_and_a_damaged_file_gives_no_image():
     assert decoded(UID) == UID
     assert decoded(b"no picture") is None
+
+
+def test_a_note_is_narrow_and_grows_with_its_text():
+    with style():
+        short, long = note("no pair"), note("no pair of images " * 10)
+
+    (width, height), (same, more) = (figure.get_size_inches() for figure in (short, long))
+    assert width == same < 2.5
+    assert height < more

@@ -13,7 +13,7 @@ from clipaudit.corpora.addresses import sample_address
 from clipaudit.plaindata import Row
 from clipaudit.reports.drawing import PALETTE, WIDTHS, style
 from clipaudit.reports.flowing import LINE, Word, words_of
-from clipaudit.reports.paper import Paper, decoded, in_lines, shown_text
+from clipaudit.reports.paper import Paper, decoded, in_lines, note, shown_text
 from clipaudit.reports.shown_pictures import Pictures
 
 if TYPE_CHECKING:
@@ -90,7 +90,4 @@ def _empty(options: PairOptions) -> "matplotlib.figure.Figure":
     """Return a figure that says there is no pair."""
     what = "no copy" if options.which == "copies" else "no lookalike"
     where = "" if options.other == options.corpus else f" of an image of {options.other_title}"
-    text = shown_text(f"There is {what}{where} in {options.title}.")
-    paper = Paper(WIDTH, 2 * MARGIN + 2 * LINE)
-    paper.lines(MARGIN, MARGIN, in_lines(words_of(text), WIDTH - 2 * MARGIN, 2))
-    return paper.figure
+    return note(f"There is {what}{where} in {options.title}.")

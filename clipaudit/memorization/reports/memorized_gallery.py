@@ -20,7 +20,7 @@ from clipaudit.reports.drawing import PALETTE, SERIES_COLOURS, WIDTHS, style
 from clipaudit.reports.flowing import LINE, Word, set_in_lines, words_of
 from clipaudit.reports.gallery_options import ShownSet
 from clipaudit.reports.panels import by
-from clipaudit.reports.paper import Lines, Paper, Spot, decoded, in_lines, shown_text
+from clipaudit.reports.paper import Lines, Paper, Spot, decoded, in_lines, note, shown_text
 from clipaudit.reports.shown_pictures import Pictures
 
 FALSE_COLOUR, TRUE_COLOUR = SERIES_COLOURS[:2]  # blue and a reddish orange
@@ -264,11 +264,7 @@ def _address(row: Row, shard: str, number: str) -> int:
 
 def _empty(public: ShownSet) -> Figure:
     """Draw a note that there is no example, since every requested figure must exist."""
-    text = (
-        f"No record: for no caption does the model trained on it find more objects in "
+    return note(
+        "No record: for no caption does the model trained on it find more objects in "
         f"{public.title} than the other model."
     )
-    lines = in_lines(words_of(text), WIDTH - 2 * MARGIN, 3)
-    paper = Paper(WIDTH, 2 * MARGIN + LINE * (len(lines) + 1))
-    paper.lines(MARGIN, MARGIN, lines)
-    return paper.figure
