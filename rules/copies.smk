@@ -135,7 +135,6 @@ rule find_candidates:
         code=code("find_candidates"),
         distance=COPIES.given_distance(),
         similarity=COPIES.audit.similarity,
-        by_images=False,
     script:
         "../workflow_scripts/find_candidates.py"
 

@@ -13,7 +13,10 @@ def compute(step: Step) -> None:
         Described(step.table("other_images"), step.table("other_hashes")),
         Described(step.table("images"), step.table("hashes")),
         read_thresholds(
-            step.settings, step.labelled("thresholds"), step.labelled("encoder_thresholds")
+            step.settings,
+            step.labelled("thresholds"),
+            step.labelled("encoder_thresholds"),
+            by_images=step.settings["by_images"],
         ),
         earlier_embeddings=step.labelled("other_embeddings"),
         embeddings=step.labelled("embeddings"),

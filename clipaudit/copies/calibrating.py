@@ -92,14 +92,11 @@ def calibrate_hashes(
     copies = plan_copies(len(originals))
     views = [hashed(test_views(each)) for each in originals]
 
-    def compared(some: Sequence[int]) -> Iterator[tuple[Hashed, Int64[np.ndarray, "1 o"]]]:
-        for copy in make_copies(originals, copies, some):
-            own = hashed(train_views(copy))
-            yield own, hash_distances([own], views)
+    def hashes(some: Sequence[int]) -> Iterator[Hashed]:
+        return (hashed(train_views(copy)) for copy in make_copies(originals, copies, some))
 
-    found = list(spread(compared, len(copies.original), workers=workers, each=WORTH_A_PROCESS))
-    made_ones = [own for own, _ in found]
-    blocks = [distances for _, distances in found]
+    made_ones = list(spread(hashes, len(copies.original), workers=workers, each=WORTH_A_PROCESS))
+    blocks = [hash_distances(made_ones, views)]
     repeats = _repeats(originals, views)
     measured = measure_distances(
         copies, repeats, blocks, originals=len(originals), largest=MAX_DISTANCE

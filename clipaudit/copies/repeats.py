@@ -30,11 +30,10 @@ def find_repeats(
     known = np.sort(sample_addresses(earlier.images))
     found = [CANDIDATES.empty_table()]
     for places, limits in thresholds.runs(len(known) - len(own.images) + 1, len(known)):
-        first, last = known[[places[0] - 1, places[-1] - 1]].tolist()
-        some = _between(own, first, last)
+        some = _between(own, *known[[places[0] - 1, places[-1] - 1]].tolist())
         found.append(
             find_candidates(
-                _between(earlier, int(known[0]), last),
+                earlier,
                 some,
                 distance=limits.distance,
                 embedded=embedded_sides(

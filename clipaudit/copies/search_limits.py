@@ -57,9 +57,13 @@ class Thresholds:
 
 
 def read_thresholds(
-    settings: Mapping[str, Any], hashes: Sequence[LabelledFile], encoders: Sequence[LabelledFile]
+    settings: Mapping[str, Any],
+    hashes: Sequence[LabelledFile],
+    encoders: Sequence[LabelledFile],
+    *,
+    by_images: bool = False,
 ) -> Thresholds:
-    """Return the thresholds of a step: `distance`, `similarity` and `by_images` of its settings.
+    """Return the thresholds of a step, whose settings have `distance` and `similarity`.
 
     `hashes` is the file with THRESHOLDS of hashes, if the distance is calibrated. `encoders` are
     those of the calibrated encoders, labelled with their names.
@@ -70,5 +74,5 @@ def read_thresholds(
         settings["similarity"],
         tables[0] if tables else None,
         {file.labels["encoder"]: file.table() for file in encoders},
-        settings["by_images"],
+        by_images,
     )
