@@ -10,10 +10,10 @@ all conversions from float16. The contenders take turns within one run, and medi
 that other work on the machine disturbs both equally. A sample of each contender's decisions is
 compared with float64: every row's best query, every query's k-th row, and their values.
 
-On a GPU the fused search is a contender, once for each of `--tilings` (rows x queries x warps).
-Two more show how much of it the product takes: torch's product (cuBLAS) of the same float16
-vectors, alone, and with both maxima of the rounded scores. Their operands are on the GPU before
-their clock starts. These three have not been measured yet.
+On a GPU the contenders are torch's product (cuBLAS) of the same float16 vectors with both maxima
+of the rounded scores, the reference of the ratios; that product alone; the search on torch; and the
+fused search, once for each of `--tilings` (rows x queries x warps). The operands of the first two
+are on the GPU before their clock starts; the searches start from NumPy's vectors.
 """
 
 import argparse
@@ -24,15 +24,16 @@ from functools import partial
 
 import numpy as np
 import torch
-from peers import FAISS, Answer, list_peers
 
-from clipaudit.neighbors.backends import BLOCK_QUERIES, BLOCK_ROWS
+from clipaudit.neighbors.backends import BLOCK_QUERIES, BLOCK_QUERIES_ON_GPU, BLOCK_ROWS
 from clipaudit.neighbors.cosines import cosines
 from clipaudit.neighbors.interface import Queries, Resources, Search
 from clipaudit.neighbors.native.library import kernels
 from clipaudit.neighbors.native.search import Native
 from clipaudit.neighbors.screened import Screened
 from clipaudit.neighbors.screening import PRECISIONS
+
+Answer = tuple[np.ndarray, np.ndarray]  # best query of each row, best k rows of each query
 
 
 def main() -> None:
@@ -48,7 +49,8 @@ def main() -> None:
             cpu, wall = time.process_time(), time.perf_counter()
             answers[key] = answer()
             times[key].append((time.process_time() - cpu, time.perf_counter() - wall))
-    show(settings, times, {key: wrong(answers[key], rows, queries) for key in contenders})
+    truth = Truth(rows, queries, max(settings.k))
+    show(settings, times, {key: truth.wrong(answers[key]) for key in contenders})
 
 
 def parse() -> argparse.Namespace:
@@ -67,7 +69,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--peers", action="store_true", help="ask all of peers.py, not faiss alone")
     parser.add_argument("--tilings", nargs="*", default=["128x128x4", "128x256x8"])
     parser.add_argument("--block-rows", type=int, default=BLOCK_ROWS)
-    parser.add_argument("--block-queries", type=int, default=BLOCK_QUERIES)
+    parser.add_argument("--block-queries", type=int, help="as in the workflow when absent")
     parser.add_argument("--gap", type=float, help="also test every pair against this gap")
     return parser.parse_args()
 
@@ -111,10 +113,11 @@ def list_contenders(
     """Return the contenders, by name and k."""
     gaps = None if settings.gap is None else np.full(len(queries), settings.gap)
     addresses = np.arange(len(rows))
+    usual = BLOCK_QUERIES if settings.device == "cpu" else BLOCK_QUERIES_ON_GPU
     resources = Resources(
         device=settings.device,
         block_rows=settings.block_rows,
-        block_queries=settings.block_queries,
+        block_queries=settings.block_queries or usual,
         threads=settings.threads,
     )
 
@@ -141,13 +144,23 @@ def list_contenders(
         return Queries(queries, (0, len(queries)), np.arange(len(queries)), gaps)
 
     def both(search: Search) -> Answer:
-        return search.rows(addresses, rows).query[:, 0], search.top().address
+        best = [
+            search.rows(addresses[start:stop], rows[start:stop]).query[:, 0]
+            for start in range(0, len(rows), settings.block_rows)
+            for stop in [start + settings.block_rows]
+        ]
+        return np.concatenate(best), search.top().address
 
     contenders: dict[tuple[str, int], Callable[[], Answer | None]] = {}
-    peers = list_peers(rows, queries, settings.threads)
+    peers = some_peers(settings, rows, queries)
     operands = [torch.from_numpy(vectors).to(settings.device) for vectors in (rows, queries)]
     for k in settings.k:
-        for name, answer in peers.items() if settings.peers else [(FAISS, peers[FAISS])]:
+        if settings.device != "cpu":
+            contenders["torch.matmul + max", k] = partial(
+                by_product, *operands, settings.block_rows, k
+            )
+            contenders["torch.matmul alone", k] = partial(multiply, *operands, settings.block_rows)
+        for name, answer in peers.items():
             contenders[name, k] = partial(answer, k)
         for name in settings.precision:
             contenders[f"torch, {name}", k] = partial(by_torch, k, name)
@@ -156,11 +169,19 @@ def list_contenders(
         if settings.device != "cpu":
             for name in settings.tilings:
                 contenders[f"fused, {name}", k] = partial(by_fused, k, name)
-            contenders["torch.matmul + max", k] = partial(
-                by_product, *operands, settings.block_rows, k
-            )
-            contenders["torch.matmul alone", k] = partial(multiply, *operands, settings.block_rows)
     return contenders
+
+
+def some_peers(
+    settings: argparse.Namespace, rows: np.ndarray, queries: np.ndarray
+) -> dict[str, Callable[[int], Answer]]:
+    """Return the peers that were asked for: faiss on a CPU, none on a GPU, or all."""
+    if settings.device != "cpu" and not settings.peers:
+        return {}
+    from peers import FAISS, list_peers  # imports faiss
+
+    peers = list_peers(rows, queries, settings.threads)
+    return peers if settings.peers else {FAISS: peers[FAISS]}
 
 
 def by_product(rows: torch.Tensor, queries: torch.Tensor, block_rows: int, k: int) -> Answer:
@@ -185,20 +206,27 @@ def multiply(rows: torch.Tensor, queries: torch.Tensor, block_rows: int) -> None
     torch.cuda.synchronize()
 
 
-def wrong(answer: Answer | None, rows: np.ndarray, queries: np.ndarray) -> str:
-    """Return how many decisions of a sample differ from exact arithmetic, and of how many."""
-    if answer is None:
-        return "makes none"
-    rng = np.random.default_rng(1)
-    best, top = answer
-    some_rows = rng.choice(len(rows), min(len(rows), 2_000), replace=False)
-    some_queries = rng.choice(len(queries), min(len(queries), 200), replace=False)
-    similarity = cosines(rows[some_rows], queries)
-    differing = int((similarity.argmax(axis=1) != best[some_rows]).sum())
-    similarity = cosines(queries[some_queries], rows)
-    order = np.argsort(-similarity, axis=1, kind="stable")[:, : top.shape[1]]
-    differing += int((order != top[some_queries][:, : order.shape[1]]).sum())
-    return f"{differing} / {len(some_rows) + order.size}"
+class Truth:
+    """The decisions for a sample of rows and of queries, by exact arithmetic."""
+
+    def __init__(self, rows: np.ndarray, queries: np.ndarray, k: int) -> None:
+        """Draw the sample, and decide."""
+        rng = np.random.default_rng(1)
+        self._rows = rng.choice(len(rows), min(len(rows), 2_000), replace=False)
+        self._queries = rng.choice(len(queries), min(len(queries), 200), replace=False)
+        self._best = cosines(rows[self._rows], queries).argmax(axis=1)
+        similarity = cosines(queries[self._queries], rows)
+        self._top = np.argsort(-similarity, axis=1, kind="stable")[:, :k]
+
+    def wrong(self, answer: Answer | None) -> str:
+        """Return how many of the decisions differ, and of how many."""
+        if answer is None:
+            return "makes none"
+        best, top = answer
+        expected = self._top[:, : top.shape[1]]
+        found = top[self._queries][:, : expected.shape[1]]
+        differing = int((self._best != best[self._rows]).sum() + (expected != found).sum())
+        return f"{differing} / {self._best.size + expected.size}"
 
 
 def show(
@@ -206,18 +234,17 @@ def show(
     times: dict[tuple[str, int], list[tuple[float, float]]],
     decisions: dict[tuple[str, int], str],
 ) -> None:
-    """Print the medians and their ratios to faiss with the same k."""
+    """Print the medians and their ratios to the first contender with the same k."""
     print(
         f"{settings.rows} rows x {settings.queries} queries x {settings.dimension}, "
         f"{settings.kind}, {settings.threads} thread(s), {settings.repeats} repeats"
     )
     print(f"{'':34}{'k':>5}{'CPU s':>9}{'wall s':>9}{'CPU x':>8}{'wall x':>8}   wrong decisions")
+    first: dict[int, tuple[float, float]] = {}
     for (name, k), spans in times.items():
         cpu, wall = (statistics.median(column) for column in zip(*spans, strict=True))
-        faiss_cpu, faiss_wall = (
-            statistics.median(column) for column in zip(*times[FAISS, k], strict=True)
-        )
-        ratios = f"{faiss_cpu / cpu:8.1f}{faiss_wall / wall:8.1f}"
+        peer_cpu, peer_wall = first.setdefault(k, (cpu, wall))
+        ratios = f"{peer_cpu / cpu:8.1f}{peer_wall / wall:8.2f}"
         print(f"{name:34}{k:5}{cpu:9.3f}{wall:9.3f}{ratios}   {decisions[name, k]}")
 
 

@@ -20,7 +20,7 @@ from typing import TypeVar
 
 import numpy as np
 import torch
-from nearest import make_vectors, wrong
+from nearest import Truth, make_vectors
 from peers import FAISS, Answer, list_peers, product_alone
 from scale import write_between_marks
 
@@ -80,6 +80,7 @@ def search_table(n: int, q: int, turns: int, asked: argparse.Namespace) -> str:
     for kind, label in KINDS.items():
         rows, queries = make_vectors(n, q, DIMENSION, kind)
         peers = list_peers(rows, queries, threads=1)
+        truth = Truth(rows, queries, k=100)
         for k in (1, 10, 100):
             contenders: dict[str, Callable[[], object]] = {FAISS: partial(peers[FAISS], k)}
             contenders["product"] = partial(product_alone, rows, queries)
@@ -87,7 +88,7 @@ def search_table(n: int, q: int, turns: int, asked: argparse.Namespace) -> str:
             seconds, _ = take_turns(contenders | ours, turns)
             cells = [label, str(k), f"{seconds[FAISS]:.2f} s", f"{seconds['product']:.2f} s"]
             cells += [_against(seconds, name) for name in ours]
-            lines.append(row(*cells, wrong(ours[asked.best[0]](), rows, queries)))
+            lines.append(row(*cells, truth.wrong(ours[asked.best[0]]())))
     return "\n".join(lines)
 
 
@@ -99,11 +100,12 @@ def peer_table(asked: argparse.Namespace) -> str:
     for name in asked.kernels:
         contenders[f"clipaudit, {name}"] = partial(_ours, rows, queries, k, name)
     seconds, answers = take_turns(contenders, TURNS)
+    truth = Truth(rows, queries, k)
     lines = [f"{n:,} rows x {q:,} queries x {DIMENSION}, CLIP-like, k = {k}, one thread:", ""]
     lines += head("", "seconds", "times as fast as faiss", "wrong decisions")
     for name in contenders:
         ratio = f"{seconds[FAISS] / seconds[name]:.1f}"
-        lines.append(row(name, f"{seconds[name]:.3f}", ratio, wrong(answers[name], rows, queries)))
+        lines.append(row(name, f"{seconds[name]:.3f}", ratio, truth.wrong(answers[name])))
     return "\n".join(lines)
 
 

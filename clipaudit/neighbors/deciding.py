@@ -22,8 +22,9 @@ from clipaudit.neighbors.interface import (
     TopK,
     check_norms,
     check_vectors,
+    vector_norms,
 )
-from clipaudit.neighbors.panels import Block, Group, Operands, Panel, cosines, load, pair_cosines
+from clipaudit.neighbors.panels import Block, Group, Operands, Panel, cosines, pair_cosines
 
 DENSE_ROWS = 1_024  # rows of a float64 tile; with 1,024 queries 8 MB
 EXCESS_ROUNDING = 2.0**-17  # three roundings to float32 of numbers up to 32
@@ -54,25 +55,20 @@ class Deciding(ABC):
     ) -> RowBest:
         """Return the block's nearest queries, and remember the block for `top`."""
         check_vectors(block, "train block", self._dimension)
+        if len(block) > self._block_rows:  # check all of it before a part is remembered
+            check_norms(vector_norms(block), addresses, "train")
         with screening.strict_products(self._threads):
-            check_norms(self._norms(block).numpy(), addresses, "train")
             found = []
             for start in range(0, len(block), self._block_rows):
                 part = slice(start, start + self._block_rows)
                 rows = self._queries.block(addresses[part], block[part])
+                check_norms(rows.norms(), addresses[part], "train")
                 found.append([self._search_set(rows, group) for group in self._queries.groups])
         return _row_best(found, len(block), len(self._queries.groups))
 
     def top(self) -> TopK:
         """Return each query's nearest train samples among all blocks so far."""
         return self._columns.top()
-
-    def _norms(self, block: Float16[np.ndarray, "n d"]) -> Tensor:
-        norms = torch.empty(len(block))
-        for start in range(0, len(block), screening.STRIP_ROWS):
-            part = slice(start, start + screening.STRIP_ROWS)
-            norms[part] = screening.row_norms(load(block[part], self._device))
-        return norms
 
     def _search_set(self, block: Block, group: Group) -> Tensor:
         """Return the set's four columns of a `RowBest`, in float64; query numbers fit."""

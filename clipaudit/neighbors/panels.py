@@ -57,6 +57,11 @@ class Block:
         """Return the number of real rows."""
         return len(self.addresses)
 
+    def norms(self) -> Float64[np.ndarray, " n"]:
+        """Return the lengths of the real rows; inf or NaN if an element is not finite."""
+        norms: np.ndarray = self.stored.squares[: self.n].sqrt().cpu().numpy()
+        return norms
+
 
 class Operands:
     """All queries on the device, exactly and in screening precision, cut into panels."""
@@ -112,11 +117,13 @@ def load(
 ) -> Float16[Tensor, "b d"]:
     """Copy vectors to the device, repeating the last until their number is a multiple."""
     n, d = vectors.shape
-    loaded = torch.empty((-(-n // multiple) * multiple, d), dtype=torch.float16)
+    pinned = torch.device(device).type == "cuda"  # GPUs read pinned memory faster
+    shape = -(-n // multiple) * multiple, d
+    loaded = torch.empty(shape, dtype=torch.float16, pin_memory=pinned)
     array = loaded.numpy()  # NumPy reads Arrow's read-only memory, torch warns at it
     array[:n] = vectors
     array[n:] = vectors[-1:]
-    return loaded.to(device)
+    return loaded.to(device, non_blocking=pinned)
 
 
 def stored(vectors: Float16[Tensor, "n d"]) -> Stored:

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from clipaudit.errors import ConfigError
+from clipaudit.neighbors import backends
 from clipaudit.neighbors.backends import quicker_backend, search
 from clipaudit.neighbors.fused.device import runs_on
 from clipaudit.neighbors.interface import Queries
@@ -53,6 +54,7 @@ def test_without_the_library_torch_is_used_and_logged_once(queries, monkeypatch,
         ((), 10_000, "cpu", "numpy"),
         ((), 1_000_000, "cpu", "torch"),
         (("avx2",), 10, "cuda", "torch"),
+        ((), 100_000_000, "cuda", "triton"),
     ],
 )
 def test_the_faster_backend_is_used(monkeypatch, kernels, rows, device, backend):
@@ -86,6 +88,21 @@ def test_without_a_gpu_or_triton_torch_is_used_and_logged_once(
     assert len(said) == 1
     assert ("for NVIDIA GPUs, and cpu is not one" if installed else "cannot be imported") in said[0]
     assert "Torch replaces it" in said[0]
+
+
+def test_a_gpu_takes_more_queries_at_once(queries, monkeypatch):
+    taken = []
+
+    def torch_search(queries, k, **resources):
+        taken.append(resources["block_queries"])
+        return Screened(queries, k, **resources | {"device": "cpu"})
+
+    monkeypatch.setitem(backends._BACKENDS, "torch", torch_search)
+    for resources in ({}, {"device": "cuda"}, {"device": "cuda", "block_queries": 7}):
+        search(queries, k=1, **resources)
+
+    assert taken[0] < taken[1]
+    assert taken[2] == 7
 
 
 @pytest.mark.gpu
