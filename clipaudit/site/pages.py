@@ -1,12 +1,13 @@
 """Render the report's pages from plain data: all text is escaped, and no page makes a request."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import jinja2
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from clipaudit.reports.layouts import MISSING
 from clipaudit.site.answers import Answered
@@ -53,8 +54,18 @@ PARTS = (
     ("cost", "Cost"),
 )
 
+_BETWEEN_BACKTICKS = re.compile("`([^`]+)`")
 _ENLARGED = 1.8  # times the printed size, on its own page: its type then matches the page's
 _HIDDEN = "This run's settings exclude images from the report; uids replace them."
+
+
+def coded(text: str) -> Markup:
+    """Escape a sentence and set what stands between backticks, names of settings, as code.
+
+    >>> print(coded("`similarity.seeds` < 2"))
+    <code>similarity.seeds</code> &lt; 2
+    """
+    return Markup(_BETWEEN_BACKTICKS.sub(r"<code>\1</code>", str(escape(text))))
 
 
 @dataclass(frozen=True)
@@ -163,6 +174,7 @@ class _Renderer:
             lstrip_blocks=True,
         )
         self.environment.filters |= {
+            "coded": coded,
             "shown": shown,
             "slug": slug,
             "published_lines": published_lines,
