@@ -38,7 +38,7 @@ from clipaudit.copies.verified import verify_candidates
 from clipaudit.copies.views import test_views, train_views
 from clipaudit.corpora.captions import Captioning
 from clipaudit.corpora.drops import Drops
-from clipaudit.corpora.lookup import read_pictures
+from clipaudit.corpora.lookup import PictureReader
 from clipaudit.corpora.samples import index_shards
 from clipaudit.errors import ClipauditError
 
@@ -168,7 +168,7 @@ def verified(folder: Path, asked: argparse.Namespace, clock: Clock) -> int:
     """Compare pairs of training images, from the middle of the candidates."""
     candidates = pq.read_table(folder / "train_candidates.parquet")
     some = candidates.slice(max(0, len(candidates) - asked.verified) // 2, asked.verified)
-    read = partial(read_pictures, dict(tars(folder / "train")))
+    read = PictureReader(dict(tars(folder / "train")))
     with clock.running():
         return sum(len(pairs) for pairs in verify_candidates(some, read, read))
 

@@ -5,12 +5,10 @@ from clipaudit.steps.workflow import Step, run_step
 
 def compute(step: Step) -> None:
     """Compare the images of each pair."""
-    from functools import partial
-
     import cv2
 
     from clipaudit.copies.verified import PAIRS, verify_candidates
-    from clipaudit.corpora.lookup import read_pictures
+    from clipaudit.corpora.lookup import PictureReader
 
     cv2.setNumThreads(step.threads)
     own = dict(zip(step.settings["shards"], step.files("tars"), strict=True))
@@ -18,8 +16,8 @@ def compute(step: Step) -> None:
     candidates = step.table("candidates")
     pairs = verify_candidates(
         candidates,
-        partial(read_pictures, others),
-        partial(read_pictures, own),
+        PictureReader(others),
+        PictureReader(own),
         workers=step.workers,
     )
     step.write_tables("copies", pairs, PAIRS)

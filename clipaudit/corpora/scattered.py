@@ -1,4 +1,4 @@
-"""Reads samples of tars in any order, for training that shuffles individual samples."""
+"""Reads samples of tars in any order: training shuffles them, pairs of copies are far apart."""
 
 import io
 import os
@@ -26,15 +26,14 @@ class Scattered:
 
     def __init__(self, path: Path) -> None:
         """Find the positions of the samples."""
+        if not is_plain_tar(path):
+            raise InputError(
+                f"{path}: is not a plain tar on a disk, so its samples can only be read in "
+                "order. Set the recipe's `shuffle: shards`, or write plain tars by "
+                "`clipaudit stream --to`."
+            )
         self._path = path
-        with self._opened() as (file, size):
-            if path.suffix == STUB or not is_tar(path) or file.read(2) == _GZIP:
-                raise InputError(
-                    f"{path}: is not a plain tar on a disk, so its samples can only be read in "
-                    "order. Set the recipe's `shuffle: shards`, or write plain tars by "
-                    "`clipaudit stream --to`."
-                )
-            file.seek(0)
+        with _opened(path) as (file, size):
             groups = tar_groups(TarReader(file, size), path, None, bare=True)
             self._starts = np.fromiter((group.start for group in groups), np.int64)
 
@@ -46,17 +45,24 @@ class Scattered:
                 "the shard that was indexed."
             )
         start = int(self._starts[row])
-        with self._opened() as (file, size):
+        with _opened(self._path) as (file, size):
             file.seek(start)
             tar = TarReader(file, size, start)
             return as_raw(next(tar_groups(tar, self._path, None)))._replace(row=row)
 
-    @contextmanager
-    def _opened(self) -> Iterator[tuple[io.BufferedIOBase, int]]:
-        try:
-            with io.BufferedReader(io.FileIO(self._path), _BUFFER_BYTES) as file:
-                yield file, os.fstat(file.fileno()).st_size
-        except OSError as error:
-            raise InputError(
-                f"{self._path}: reading failed: {error}. Check the disk, then rerun."
-            ) from error
+
+def is_plain_tar(path: Path) -> bool:
+    """Return whether a shard is a tar on a disk that is not compressed."""
+    if path.suffix == STUB or not is_tar(path):
+        return False
+    with _opened(path) as (file, _):
+        return file.read(2) != _GZIP
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[io.BufferedIOBase, int]]:
+    try:
+        with io.BufferedReader(io.FileIO(path), _BUFFER_BYTES) as file:
+            yield file, os.fstat(file.fileno()).st_size
+    except OSError as error:
+        raise InputError(f"{path}: reading failed: {error}. Check the disk, then rerun.") from error

@@ -40,7 +40,7 @@ _FIELDS = ("objects", "annotations")  # of a sample's JSON; the first present on
 _NAME_FIELDS = ("category", "category_name", "name", "label")  # of an object, likewise
 _FORMS = (
     "an object is a name, or has a whole number as category_id or a name as category, with an "
-    "optional bbox of left, top, width and height and an optional score"
+    "optional bbox of left, top, width and height (neither below 0) and an optional score"
 )
 _MAX_LABEL = 2**31 - 1
 _NAMES = "memorization.objects.names"  # the setting that lists classes
@@ -196,7 +196,7 @@ def _stated(entry: Any, numbers: Mapping[str, list[int]], unlisted: bool, place:
         raise _malformed(place, "score", score)
     box = fields.get("bbox")
     if box is not None and not (
-        isinstance(box, list) and len(box) == 4 and all(map(is_finite, box))
+        isinstance(box, list) and len(box) == 4 and all(map(is_finite, box)) and min(box[2:]) >= 0
     ):
         raise _malformed(place, "bbox", box)
     return _Stated(label, name, 1.0 if score is None else score, box)

@@ -213,6 +213,7 @@ def test_coco_has_80_classes_and_ten_gaps():
         ({"category_id": 1, "bbox": [1, 2, 3, 1e39]}, "bbox is .*1e.39"),
         ({"category_id": 1, "bbox": [1, 2, 3, 10**400]}, "bbox is .*1000"),
         ({"category_id": 1, "bbox": [1, 2, True, 4]}, "bbox is .*true"),
+        ({"category_id": 1, "bbox": [9, 2, -3, 4]}, r"bbox is \[9, 2, -3, 4\]: .*neither below 0"),
     ],
 )
 def test_malformed_entries_are_refused_with_their_position(entry, message):
