@@ -18,7 +18,7 @@ from clipaudit.copies.pyramids import Affine, Pyramid, composed, inverted
 from clipaudit.copies.structure import channel_mean
 
 THUMB = 32  # pixels
-STRETCH = 1.5  # by which the ratio of the sides may differ
+STRETCH = 1.6  # by which the ratio of the sides may differ
 PREFERENCE = 0.02  # of likeness, for the simpler of two turns that fit a symmetric image equally
 STEPS = 25  # of the refinement
 ECC_SMOOTHING = 5  # pixels: OpenCV's own default

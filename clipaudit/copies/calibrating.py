@@ -23,7 +23,13 @@ from clipaudit.copies.calibration import (
 )
 from clipaudit.copies.calibration_pairs import MadeCopies, is_within, pairs_within
 from clipaudit.copies.compared import Compared
-from clipaudit.copies.hash_distances import Hashed, hash_distances, hashed, near_thumbnails
+from clipaudit.copies.hash_distances import (
+    Hashed,
+    hash_distances,
+    hashed,
+    near_thumbnails,
+    nearest_view,
+)
 from clipaudit.copies.hashing import pixels_digest
 from clipaudit.copies.kinds import LOOKALIKE
 from clipaudit.copies.settings import HASH, MAX_DISTANCE
@@ -37,7 +43,7 @@ from clipaudit.copies.thresholds import (
 from clipaudit.copies.transformations import WAYS, made
 from clipaudit.copies.verification import verify, verify_compared
 from clipaudit.copies.verified import COMPARED_SIDE, HELD
-from clipaudit.copies.views import Rgb, reduced, test_views, train_views
+from clipaudit.copies.views import DIRECT, Rgb, reduced, test_views, train_views
 from clipaudit.corpora.addresses import sample_addresses
 from clipaudit.corpora.places import places
 from clipaudit.models.spread import spread
@@ -109,8 +115,23 @@ def calibrate_hashes(
         ],
         dtype=bool,
     )
+
+    def directly(copy: int, original: int) -> bool:
+        within = -1 if choice.threshold is None else choice.threshold
+        return nearest_view(made_ones[copy], views[original], within=within) in DIRECT
+
     return _calibrated(
-        HASH, originals, copies, repeats, blocks, measured, choice, per_million, thumbnails, workers
+        HASH,
+        originals,
+        copies,
+        repeats,
+        blocks,
+        measured,
+        choice,
+        per_million,
+        thumbnails,
+        directly=directly,
+        workers=workers,
     )
 
 
@@ -136,7 +157,16 @@ def calibrate_encoder(
     )
     choice = _choice(measured, per_million, similarity)
     return _calibrated(
-        encoder, originals, copies, repeats, found, measured, choice, per_million, None
+        encoder,
+        originals,
+        copies,
+        repeats,
+        found,
+        measured,
+        choice,
+        per_million,
+        None,
+        directly=lambda copy, original: False,
     )
 
 
@@ -180,8 +210,11 @@ def _calibrated(
     choice: Choice,
     per_million: float,
     also_found: Bool[np.ndarray, " c"] | None,
+    *,
+    directly: Callable[[int, int], bool],
     workers: int = 1,
 ) -> Calibrated:
+    """Verify what is found and return both tables; `directly` says how to align a pair."""
     found = None if choice.threshold is None else is_within(measured.own, choice.threshold)
     if also_found is not None:
         found = also_found if found is None else found | also_found
@@ -193,7 +226,8 @@ def _calibrated(
         pairs = zip(within.copy.tolist(), within.original.tolist(), within.own, strict=True)
         wrong = [(copy, original) for copy, original, is_own in pairs if not is_own]
     asked = sorted([*own, *wrong])
-    are_copies = dict(zip(asked, _verify(originals, copies, asked, workers), strict=True))
+    found_ones = _verify(originals, copies, asked, directly, workers)
+    are_copies = dict(zip(asked, found_ones, strict=True))
     verified, false_positives = None, None
     if found is not None:
         verified = np.zeros(len(found), bool)
@@ -224,6 +258,7 @@ def _verify(
     originals: Sequence[Rgb],
     copies: MadeCopies,
     pairs: Sequence[tuple[int, int]],
+    directly: Callable[[int, int], bool],
     workers: int,
 ) -> list[bool]:
     """Return for each pair (copy, original), sorted, whether pixels call it a copy.
@@ -235,10 +270,12 @@ def _verify(
         opened = lru_cache(HELD)(lambda original: Compared(originals[original]))
         own = [pairs[at] for at in some]
         images = make_copies(originals, copies, dict.fromkeys(copy for copy, _ in own))
-        for (_, of_copy), image in zip(groupby(own, itemgetter(0)), images, strict=True):
+        for (number, of_copy), image in zip(groupby(own, itemgetter(0)), images, strict=True):
             copy = Compared(reduced(image, COMPARED_SIDE))
             for _, original in of_copy:
-                yield verify_compared(opened(original), copy).kind != LOOKALIKE
+                straight = directly(number, original)
+                verdict = verify_compared(opened(original), copy, directly=straight)
+                yield verdict.kind != LOOKALIKE
 
     return list(spread(verdicts, len(pairs), workers=workers, each=WORTH_A_PROCESS))
 

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Int64, UInt64
+from jaxtyping import Bool, Int64, UInt64
 
 from clipaudit.copies.candidates import THUMBNAIL_DISTANCE
 from clipaudit.copies.hashing import LOW_QUALITY, image_hash, thumbnail
-from clipaudit.copies.views import HALVES, Rgb
+from clipaudit.copies.views import HALVES, WHOLE, Rgb
 
 UNKNOWN_DISTANCE = 256  # of a pair with an uninformative hash
 
@@ -48,20 +48,46 @@ def hash_distances(
     codes = np.concatenate([none[0], *(each.codes for each in originals)])
     names = np.concatenate([none[1], *(each.names for each in originals)])
     owner = np.repeat(np.arange(len(originals)), [len(each.codes) for each in originals])
-    halves = np.array(list(HALVES))
-    half = np.isin(names, halves)
+    half = _are_halves(names)
     rows = []
     for copy in copies:
-        own_half = np.isin(copy.names, halves)[:, None]
-        compared = (~own_half & ~half) | (own_half & (copy.names[:, None] == names))
-        bits = np.zeros(compared.shape, np.int64)
-        for word in range(codes.shape[1]):
-            bits += np.bitwise_count(copy.codes[:, None, word] ^ codes[:, word])
         row = np.full(len(originals), UNKNOWN_DISTANCE)
-        nearest = np.where(compared, bits, UNKNOWN_DISTANCE).min(axis=0, initial=UNKNOWN_DISTANCE)
-        np.minimum.at(row, owner, nearest)
+        np.minimum.at(row, owner, _nearest(copy, codes, names, half))
         rows.append(row)
     return np.array(rows, np.int64).reshape(len(rows), len(originals))
+
+
+def nearest_view(copy: Hashed, original: Hashed, *, within: float) -> str | None:
+    """Return the original's view that is nearest to the copy, None if it is farther than `within`.
+
+    Ties are decided as in `find_candidates`: the whole image, then by name.
+    """
+    names = original.names.tolist()
+    distances = _nearest(copy, original.codes, original.names, _are_halves(original.names)).tolist()
+    order = sorted(zip(distances, [name != WHOLE for name in names], names, strict=True))
+    return order[0][2] if order and order[0][0] <= within else None
+
+
+def _nearest(
+    copy: Hashed,
+    codes: UInt64[np.ndarray, "v 4"],
+    names: np.ndarray,
+    half: Bool[np.ndarray, " v"],
+) -> Int64[np.ndarray, " v"]:
+    """Return for each view the distance of the copy's nearest view that it is compared with."""
+    own_half = _are_halves(copy.names)[:, None]
+    compared = (~own_half & ~half) | (own_half & (copy.names[:, None] == names))
+    bits = np.zeros(compared.shape, np.int64)
+    for word in range(codes.shape[1]):
+        bits += np.bitwise_count(copy.codes[:, None, word] ^ codes[:, word])
+    nearest: np.ndarray = np.where(compared, bits, UNKNOWN_DISTANCE).min(
+        axis=0, initial=UNKNOWN_DISTANCE
+    )
+    return nearest
+
+
+def _are_halves(names: np.ndarray) -> Bool[np.ndarray, " v"]:
+    return np.isin(names, list(HALVES))
 
 
 def near_thumbnails(copy: Hashed, original: Hashed) -> bool:

@@ -4,7 +4,8 @@
 2. Aligned directly: whole images, or the parts inside their borders, in eight mirrors and
    quarter turns.
 3. Aligned by SIFT features and RANSAC, also mirrored; then, for drawings with few features, one
-   image is searched for within the other by its grey values.
+   image is searched for within the other by its grey values. Pairs that were found by their whole
+   images, or by the parts inside their borders, do not need this: see `views.DIRECT`.
 
 After 2 and 3, the agreement of their content is measured over the overlap (`agreement`), and judged
 (`judging`).
@@ -121,13 +122,16 @@ def verify(first: UInt8[np.ndarray, "h w 3"], second: UInt8[np.ndarray, "a b 3"]
     return verify_compared(Compared(first), Compared(second))
 
 
-def verify_compared(first: Compared, second: Compared) -> Verdict:
-    """Return what `verify` returns, for images that keep what is computed from them."""
+def verify_compared(first: Compared, second: Compared, *, directly: bool = False) -> Verdict:
+    """Return what `verify` returns, for images that keep what is computed from them.
+
+    If `directly`, they are only aligned as whole images and by the parts inside their borders.
+    """
     if first.rgb.shape == second.rgb.shape and np.array_equal(first.rgb, second.rgb):
         return Verdict("identical pixels", (), "pixels", 1.0, 1.0, 1.0, 1.0, 0)
     if not _comes_later(first.rgb, second.rgb):
-        return _verified(first, second)
-    verdict = _verified(second, first)
+        return _verified(first, second, directly=directly)
+    verdict = _verified(second, first, directly=directly)
     return verdict._replace(
         covered_first=verdict.covered_second, covered_second=verdict.covered_first
     )
@@ -139,13 +143,13 @@ def _comes_later(first: UInt8[np.ndarray, "h w 3"], second: UInt8[np.ndarray, "a
     return one > two or (one == two and first.tobytes() > second.tobytes())
 
 
-def _verified(first: Compared, second: Compared) -> Verdict:
+def _verified(first: Compared, second: Compared, *, directly: bool) -> Verdict:
     pair = first.pyramid, second.pyramid
     sides = *pair[0].size, *pair[1].size
     if min(sides) < LEAST_SIDE or all(_is_plain(pyramid) for pyramid in pair):
         return _compared_at_a_glance(*pair)
     best = None
-    for finding in _findings(first, second):
+    for finding in _findings(first, second, directly=directly):
         if best is None or finding.rank > best.rank:
             best = finding
         if best.judgement.copied:
@@ -153,7 +157,7 @@ def _verified(first: Compared, second: Compared) -> Verdict:
     return _verdict(*pair, best)
 
 
-def _findings(one: Compared, two: Compared) -> Iterator[Finding]:
+def _findings(one: Compared, two: Compared, *, directly: bool) -> Iterator[Finding]:
     """Yield the findings of each way to align two images, the cheapest first."""
     first, second = one.pyramid, two.pyramid
     candidates = box_candidates(one.thumbs, two.thumbs, BOXES)
@@ -161,6 +165,8 @@ def _findings(one: Compared, two: Compared) -> Iterator[Finding]:
     boxes = [each.to_second for each in candidates if each.likeness > least]
     whole = _best_of(first, second, boxes, least=PROMISING)
     yield from _measured(first, second, whole, "aligned", 0)
+    if directly:
+        return
     for matched in feature_candidates(one.features, two.features, second.size):
         placed = _best_of(first, second, [matched.to_second], least=PROMISING)
         yield from _measured(first, second, placed, "features", matched.inliers)

@@ -11,7 +11,7 @@ from clipaudit.copies.candidates import CANDIDATES
 from clipaudit.copies.compared import Compared
 from clipaudit.copies.kinds import IDENTICAL_BYTES, IDENTICAL_PIXELS, REENCODED
 from clipaudit.copies.verification import Verdict, verify_compared
-from clipaudit.copies.views import reduced
+from clipaudit.copies.views import DIRECT, reduced
 from clipaudit.corpora.addresses import sample_addresses
 from clipaudit.corpora.images import open_picture
 from clipaudit.models.spread import spread
@@ -76,7 +76,9 @@ def _verdicts(
         if row["same_bytes"] or row["same_pixels"]:
             yield _by_digests(same_bytes=row["same_bytes"])
         else:
-            yield _by_pixels(verify_compared(opened(left[other]), opened(right[mine])))
+            directly = row["encoder"] is None and row["view"] in DIRECT
+            pair = opened(left[other]), opened(right[mine])
+            yield _by_pixels(verify_compared(*pair, directly=directly))
 
 
 def _pairs(block: pa.Table, verdicts: Sequence[Columns]) -> pa.Table:
