@@ -35,13 +35,14 @@ from scale import write_between_marks
 
 from clipaudit.copies.calibrating import calibrate_hashes
 from clipaudit.copies.candidates import Described, find_candidates
+from clipaudit.copies.compared import Compared
 from clipaudit.copies.hashing import OpenedImage, hash_opened
 from clipaudit.copies.kinds import LOOKALIKE
 from clipaudit.copies.settings import Calibration
 from clipaudit.copies.thresholds import default_rate
-from clipaudit.copies.verification import verify
+from clipaudit.copies.verification import verify_compared
 from clipaudit.copies.verified import COMPARED_SIDE
-from clipaudit.copies.views import reduced, test_views, train_views
+from clipaudit.copies.views import DIRECT, reduced, test_views, train_views
 
 PEERS = {  # installed for each, and named with its version in the report
     "imagededup": ("imagededup==0.3.3.post2",),
@@ -115,7 +116,8 @@ def by_clipaudit(planted: Path, asked: argparse.Namespace) -> Found:
             found = find_candidates(others, own, distance=distance)
             rows = zip(found["row"].to_pylist(), found["other_row"].to_pylist(), strict=True)
             pairs = [(f"{part}/{row:05d}.png", f"originals/{other:05d}.png") for row, other in rows]
-            verdicts = pool.map(partial(is_copy, planted), pairs, chunksize=32)
+            views = found["view"].to_pylist()
+            verdicts = pool.map(partial(is_copy, planted), pairs, views, chunksize=32)
             for pair, copy in zip(pairs, verdicts, strict=True):
                 yield "clipaudit, before verification", *pair
                 if copy:
@@ -142,10 +144,10 @@ def described(planted: Path, views: Callable[..., object], part: str) -> Describ
     return Described(*hash_opened(images, views))
 
 
-def is_copy(planted: Path, pair: tuple[str, str]) -> bool:
-    """Return whether verification calls a pair copies."""
-    copy, original = (reduced(opened(planted / name), COMPARED_SIDE) for name in pair)
-    return verify(original, copy).kind != LOOKALIKE
+def is_copy(planted: Path, pair: tuple[str, str], view: str | None) -> bool:
+    """Return whether verification calls a pair copies, which this view of the original found."""
+    copy, original = (Compared(reduced(opened(planted / name), COMPARED_SIDE)) for name in pair)
+    return verify_compared(original, copy, directly=view in DIRECT).kind != LOOKALIKE
 
 
 def opened(file: Path) -> np.ndarray:

@@ -226,8 +226,8 @@ def _calibrated(
         pairs = zip(within.copy.tolist(), within.original.tolist(), within.own, strict=True)
         wrong = [(copy, original) for copy, original, is_own in pairs if not is_own]
     asked = sorted([*own, *wrong])
-    found_ones = _verify(originals, copies, asked, directly, workers)
-    are_copies = dict(zip(asked, found_ones, strict=True))
+    verdicts = _verify(originals, copies, asked, directly, workers)
+    are_copies = dict(zip(asked, verdicts, strict=True))
     verified, false_positives = None, None
     if found is not None:
         verified = np.zeros(len(found), bool)
@@ -263,7 +263,8 @@ def _verify(
 ) -> list[bool]:
     """Return for each pair (copy, original), sorted, whether pixels call it a copy.
 
-    The pairs of a copy are verified together, so that it is made once.
+    `directly` says which pairs are only aligned directly, as an audit decides by the view. The
+    pairs of a copy are verified together, so that it is made once.
     """
 
     def verdicts(some: Sequence[int]) -> Iterator[bool]:
@@ -273,8 +274,8 @@ def _verify(
         for (number, of_copy), image in zip(groupby(own, itemgetter(0)), images, strict=True):
             copy = Compared(reduced(image, COMPARED_SIDE))
             for _, original in of_copy:
-                straight = directly(number, original)
-                verdict = verify_compared(opened(original), copy, directly=straight)
+                is_direct = directly(number, original)
+                verdict = verify_compared(opened(original), copy, directly=is_direct)
                 yield verdict.kind != LOOKALIKE
 
     return list(spread(verdicts, len(pairs), workers=workers, each=WORTH_A_PROCESS))

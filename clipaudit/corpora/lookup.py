@@ -15,8 +15,8 @@ from clipaudit.errors import InputError
 
 _CHANGED = "Restore the shard as it was indexed, or run the workflow again from its index."
 
-
-Rows = Callable[[Path, set[int]], Iterator[tuple[int, bytes]]]  # the images of rows of a shard
+# Returns the images of some rows of a shard, with the rows.
+ReadRows = Callable[[Path, set[int]], Iterator[tuple[int, bytes]]]
 
 
 def read_pictures(paths_by_shard: Mapping[int, Path], addresses: Iterable[int]) -> dict[int, bytes]:
@@ -56,7 +56,7 @@ class PictureReader:
 
 
 def _pictures(
-    paths_by_shard: Mapping[int, Path], addresses: Iterable[int], read: Rows
+    paths_by_shard: Mapping[int, Path], addresses: Iterable[int], read: ReadRows
 ) -> dict[int, bytes]:
     rows: dict[int, set[int]] = {}
     for address in addresses:
