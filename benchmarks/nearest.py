@@ -24,6 +24,7 @@ from functools import partial
 
 import numpy as np
 import torch
+from peers import FAISS, Answer, list_peers
 
 from clipaudit.neighbors.backends import BLOCK_QUERIES, BLOCK_QUERIES_ON_GPU, BLOCK_ROWS
 from clipaudit.neighbors.cosines import cosines
@@ -32,8 +33,6 @@ from clipaudit.neighbors.native.library import kernels
 from clipaudit.neighbors.native.search import Native
 from clipaudit.neighbors.screened import Screened
 from clipaudit.neighbors.screening import PRECISIONS
-
-Answer = tuple[np.ndarray, np.ndarray]  # best query of each row, best k rows of each query
 
 
 def main() -> None:
@@ -144,11 +143,9 @@ def list_contenders(
         return Queries(queries, (0, len(queries)), np.arange(len(queries)), gaps)
 
     def both(search: Search) -> Answer:
-        best = [
-            search.rows(addresses[start:stop], rows[start:stop]).query[:, 0]
-            for start in range(0, len(rows), settings.block_rows)
-            for stop in [start + settings.block_rows]
-        ]
+        size = settings.block_rows
+        blocks = [slice(start, start + size) for start in range(0, len(rows), size)]
+        best = [search.rows(addresses[block], rows[block]).query[:, 0] for block in blocks]
         return np.concatenate(best), search.top().address
 
     contenders: dict[tuple[str, int], Callable[[], Answer | None]] = {}
@@ -178,8 +175,6 @@ def some_peers(
     """Return the peers that were asked for: faiss on a CPU, none on a GPU, or all."""
     if settings.device != "cpu" and not settings.peers:
         return {}
-    from peers import FAISS, list_peers  # imports faiss
-
     peers = list_peers(rows, queries, settings.threads)
     return peers if settings.peers else {FAISS: peers[FAISS]}
 

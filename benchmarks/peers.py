@@ -9,7 +9,6 @@ from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
 
-import faiss
 import numpy as np
 import torch
 from jaxtyping import Float16
@@ -26,6 +25,8 @@ def list_peers(
     rows: Float16[np.ndarray, "n d"], queries: Float16[np.ndarray, "q d"], threads: int
 ) -> dict[str, Peer]:
     """Return the peers by name, the reference of ratios first."""
+    import faiss  # here, since a machine with a GPU may lack it
+
     wide_rows, wide_queries = rows.astype(np.float32), queries.astype(np.float32)
     faiss.omp_set_num_threads(threads)
     torch.set_num_threads(threads)
@@ -49,6 +50,8 @@ def product_alone(rows: Float16[np.ndarray, "n d"], queries: Float16[np.ndarray,
 
 
 def _by_faiss(rows: np.ndarray, queries: np.ndarray, k: int) -> Answer:
+    import faiss
+
     product = faiss.METRIC_INNER_PRODUCT
     _, best = faiss.knn(rows, queries, 1, metric=product)
     _, top = faiss.knn(queries, rows, k, metric=product)

@@ -7,7 +7,7 @@ Writes JPEG images of 256 pixels with captions into tars, and random weights: th
 matter to the speed. Each model computes alone, on one batch that it gets again and again, and in
 the whole step, which also reads, decodes and tokenizes. A step runs over the images once and three
 times; the difference of the times does not contain its start. The last lines are a file for
-`--stated-rates`.
+`--stated-rates`, with the steps' rates in the last of the `--precisions`.
 """
 
 import argparse
@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import count, product
+from itertools import count, groupby, product
 from pathlib import Path
 
 import numpy as np
@@ -56,27 +56,28 @@ def main() -> None:
     print(f"torch {torch.__version__}, {settings.workers} decoding workers")
     readers = max(1, settings.workers)
     trained = 2 * readers * settings.batch_size  # a reader does not use its last, partial batch
-    stated = []
+    stated: dict[tuple[str, str], float] = {}
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         to_embed = write_tars(folder / "embed", settings.images // readers, tars=readers)
         to_train = write_tars(folder / "train", trained // readers, tars=readers)
-        for name, precision in product(settings.embed, PRECISIONS):
+        for name, precision in product(settings.embed, settings.precisions):
             clip = replace(build(Architecture(open_clip=name), seed=0), precision=precision)
             show("embed", name, precision, "model", model_rate(clip, device))
             runs = partial(embedding, clip, to_embed, settings, device)
             rate = difference(runs, settings.images // readers * readers)
             show("embed", name, precision, "step", rate)
-            stated.append(("embed", name, precision, rate))
-        for name, precision in product(settings.train, PRECISIONS):
+            stated["embed", name] = rate
+        for name, precision in product(settings.train, settings.precisions):
             recipe = make_recipe(name, precision, settings)
             show("train", name, precision, "model", training_rate(recipe, device))
             rate = difference(partial(training, recipe, to_train, settings), trained)
             show("train", name, precision, "step", rate)
-            stated.append(("train", name, precision, rate))
-    for rule, name, precision, rate in stated:
-        line = f"{{model: {name}, device: {device.type}, per_second: {rate:.0f}}}"
-        print(f"{rule}: {line} # {precision}")
+            stated["train", name] = rate
+    for rule, rates in groupby(stated.items(), lambda item: item[0][0]):
+        print(f"{rule}:")
+        for (_, name), rate in rates:
+            print(f"  - {{model: {name}, device: {device.type}, per_second: {rate:.4g}}}")
 
 
 def parse() -> argparse.Namespace:
@@ -87,6 +88,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--workers", type=int, default=1, help="decoding processes")
     parser.add_argument("--images", type=int, default=4_096, help="to embed")
     parser.add_argument("--batch-size", type=int, default=512, help="of training")
+    parser.add_argument("--precisions", nargs="+", choices=PRECISIONS, default=PRECISIONS)
     parser.add_argument("--embed", nargs="*", default=["ViT-B-16-plus-240"])
     parser.add_argument("--train", nargs="*", default=["ViT-B-32"])
     return parser.parse_args()
@@ -131,6 +133,8 @@ def difference(prepare: Callable[[int], Callable[[], None]], images: int) -> flo
         start = time.perf_counter()
         run()
         times.append(time.perf_counter() - start)
+    if times[1] <= times[0]:
+        raise SystemExit(f"{images} images are too few to measure: give more by --images")
     return 2 * images / (times[1] - times[0])
 
 
@@ -140,7 +144,9 @@ def repeated(tars: Tars, repeats: int) -> Tars:
 
 
 def per_second(compute: Callable[[], object], batch_size: int, device: torch.device) -> float:
-    """Return images per second of a computation that takes a batch."""
+    """Return images per second of a computation that takes a batch; the first does not count."""
+    compute()
+    wait(device)
     rounds = 1
     while True:
         start = time.perf_counter()
