@@ -120,39 +120,63 @@ if PARROT.audit.curations is not None:
 
     if PARROT.audit.deduplication is not None:
 
-        rule pass_candidates:
-            """The embeddings, by cluster, of a part's debiasing candidates, duplicates included."""
+        rule cluster_centroids:
+            """The centroids of the clusters of images, in the space of embeddings."""
             input:
-                unpack(PARROT.candidate_inputs),
-                clustered=f"{RESULTS}/clustered/{{encoder}}/{{corpus}}/{{part}}.json",
+                clustering=f"{RESULTS}/picture_clusters/{{encoder}}/{PARROT.profiled}.json",
             output:
-                clustered=f"{RESULTS}/candidates/{{encoder}}/{{corpus}}/{{part}}.json",
+                centroids=f"{RESULTS}/picture_centroids/{{encoder}}.json",
             log:
-                "logs/pass_candidates/{encoder}/{corpus}/{part}.log",
+                "logs/cluster_centroids/{encoder}.log",
             conda:
                 ENVIRONMENT
             params:
-                code=code("pass_candidates"),
+                code=code("cluster_centroids"),
+            script:
+                "../workflow_scripts/cluster_centroids.py"
+
+        rule cluster_candidates:
+            """The embeddings, by cluster, of a part's debiasing candidates, duplicates included."""
+            input:
+                unpack(PARROT.candidate_inputs),
+                embeddings=f"{RESULTS}/embeddings/{{encoder}}/{{corpus}}/{{part}}.json",
+                placed=f"{RESULTS}/placed/{{encoder}}/{{corpus}}/{{part}}.json",
+                centroids=f"{RESULTS}/picture_centroids/{{encoder}}.json",
+            output:
+                clustered=f"{RESULTS}/candidates/{{encoder}}/{{corpus}}/{{part}}.json",
+            log:
+                "logs/cluster_candidates/{encoder}/{corpus}/{part}.log",
+            conda:
+                ENVIRONMENT
+            params:
+                code=code("cluster_candidates"),
                 curation=PARROT.curation,
                 held_out=PARROT.held_out,
                 aesthetics_field=PARROT.aesthetics_field,
             script:
-                "../workflow_scripts/pass_candidates.py"
+                "../workflow_scripts/cluster_candidates.py"
 
-        use rule duplicates as duplicates_of_candidates with:
+        rule duplicates_of_candidates:
+            """The similarity of each candidate in a group of clusters to its earlier duplicate."""
             input:
                 clustered=CORPORA.all_parts("candidates/{encoder}/{corpus}"),
-                centroids=f"{RESULTS}/centroids/{{encoder}}/{{corpus}}.json",
+                centroids=f"{RESULTS}/picture_centroids/{{encoder}}.json",
             output:
                 duplicates=f"{RESULTS}/candidate_duplicates/{{encoder}}/{{corpus}}/{{group}}.json",
             log:
                 "logs/duplicates_of_candidates/{encoder}/{corpus}/{group}.log",
+            conda:
+                ENVIRONMENT
+            resources:
+                mem_mb=memory(16),
             params:
                 code=code("duplicates"),
                 script="duplicates",
-                group=DEDUPLICATION.group,
-                removal_rule=DEDUPLICATION.setting("rule"),
-                floor=DEDUPLICATION.floor,
+                group=PARROT.duplicate_group,
+                removal_rule=PARROT.audit.deduplication.rule,
+                floor=PARROT.audit.deduplication.floor(),
+            script:
+                "../workflow_scripts/duplicates.py"
 
     rule heldout:
         """The samples of a part that are held out of all sets, and the text in them."""

@@ -1,4 +1,4 @@
-"""Section on the removal of semantic duplicates, for audits that deduplicate."""
+"""Sections on the removal of semantic duplicates, for audits that deduplicate."""
 
 from typing import Literal
 
@@ -11,13 +11,9 @@ MOST_CLUSTERS = 50_000  # if the settings give no number (origin: SemDeDup)
 LEAST_ROWS = 39  # per cluster, if the data set the number of clusters (origin: faiss)
 
 
-class Deduplication(Section):
-    """SemDeDup (Abbas et al., 2023): the large set without semantic duplicates.
+class WithinClusters(Section):
+    """SemDeDup (Abbas et al., 2023) within given clusters."""
 
-    LAION-200M is such a set of LAION-400M. All prunings then start from the deduplicated set.
-    """
-
-    title: str | None = Field(None, description="the set's name in tables (paper: L-200M)")
     threshold: float = Field(
         0.876, gt=-1, lt=1, description="more similar pairs are duplicates (clip-ood's code)"
     )
@@ -27,6 +23,32 @@ class Deduplication(Section):
         "farthest from the centroid first (SemDeDup's code) or in file order (clip-ood's code); or "
         "all but one of each group of duplicates (SemDeDup's text)",
     )
+    clusters_per_group: int = Field(
+        500, ge=1, description="most clusters per job; never changes a result"
+    )
+
+    def floor(self) -> float | None:
+        """Return the lowest threshold that the rule `paper` needs; None for other rules."""
+        return self.threshold if self.rule == "paper" else None
+
+    def groups_of(self, given: int | None, most: int, *, parts: int) -> list[str]:
+        """Return the names of the groups of clusters of a corpus of `parts`, in order, a job each.
+
+        `given` is the number of clusters; None: the data set it, up to `most`. There are then no
+        more groups than parts.
+        """
+        needed = -(-(given or most) // self.clusters_per_group)
+        count = needed if given else min(needed, parts)
+        return [part_name(number) for number in range(count)]
+
+
+class Deduplication(WithinClusters):
+    """SemDeDup (Abbas et al., 2023): the large set without semantic duplicates.
+
+    LAION-200M is such a set of LAION-400M. All prunings then start from the deduplicated set.
+    """
+
+    title: str | None = Field(None, description="the set's name in tables (paper: L-200M)")
     clusters: int | None = Field(
         None,
         ge=1,
@@ -39,9 +61,6 @@ class Deduplication(Section):
     seed: int = Field(1234, ge=0, lt=2**31, description="seed of k-means and its sample (SemDeDup)")
     samples_per_cluster: int = Field(
         256, ge=1, description="samples per cluster that k-means learns from (origin: faiss)"
-    )
-    clusters_per_group: int = Field(
-        500, ge=1, description="most clusters per job; never changes a result"
     )
     sweep: list[float] = Field(
         [0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.97, 0.99],
@@ -62,6 +81,4 @@ class Deduplication(Section):
 
         If the data set the number of clusters, there are no more groups than parts.
         """
-        most = -(-self.most_clusters // self.clusters_per_group)
-        count = most if self.clusters else min(most, parts)
-        return [part_name(number) for number in range(count)]
+        return self.groups_of(self.clusters, MOST_CLUSTERS, parts=parts)

@@ -8,7 +8,7 @@ from typing import Unpack
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Float16, Int64
+from jaxtyping import Float16, Float64, Int32, Int64
 
 from clipaudit.corpora.addresses import sample_addresses, shards_and_rows
 from clipaudit.corpora.vectors import binary_rows, embedding_array
@@ -70,6 +70,20 @@ def assign_clusters(
         similarities.append(best.similarity[:, 0])
     if not vectors:
         return
+    yield from by_cluster(addresses, clusters, similarities, vectors)
+
+
+def by_cluster(
+    addresses: Sequence[Int64[np.ndarray, " _"]],
+    clusters: Sequence[Int64[np.ndarray, " _"] | Int32[np.ndarray, " _"]],
+    similarities: Sequence[Float64[np.ndarray, " _"]],
+    vectors: Sequence[Float16[np.ndarray, "_ d"]],
+) -> Iterator[pa.Table]:
+    """Yield the CLUSTERED of a part's rows, each given as blocks of the same lengths.
+
+    A row has an address, a cluster, the similarity to its centroid and an embedding. At least one
+    block is needed; blocks without rows give no table.
+    """
     address, cluster = np.concatenate(addresses), np.concatenate(clusters)
     similarity = np.concatenate(similarities)
     order = np.lexsort((address, cluster))
@@ -83,7 +97,7 @@ def assign_clusters(
             "centroid_similarity": similarity[rows],
             "embedding": binary_rows(_gather(vectors, rows)),
         }
-        yield pa.table(columns, schema=clustered_schema(centroids.dimension))
+        yield pa.table(columns, schema=clustered_schema(vectors[0].shape[1]))
 
 
 def _gather(

@@ -3,16 +3,9 @@
 from typing import Any
 
 from clipaudit.config.audits import AskedData, Audit
-from clipaudit.config.deduplication import Deduplication
 from clipaudit.parrot.checks import asks, check, left_out, pictured
 from clipaudit.parrot.curated import curated_manifests, derived_model_encoders
 from clipaudit.parrot.settings import Parrot
-
-
-def _deduplications(audit: Parrot) -> dict[str, tuple[Deduplication, str]]:
-    if audit.deduplication is None or audit.curations is None:
-        return {}
-    return {audit.curations.corpus: (audit.deduplication, audit.scorer)}
 
 
 def _of_data(data: AskedData) -> dict[str, Any] | None:
@@ -47,7 +40,6 @@ AUDIT = Audit(
     pictured=pictured,
     takes=("corpora", "test_sets", "retrieval"),
     derived_encoders=lambda _, audit: derived_model_encoders(audit),
-    deduplications=_deduplications,
     files=_files,
     folders=_folders,
     of_data=_of_data,

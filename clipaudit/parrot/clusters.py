@@ -256,7 +256,7 @@ class _Nearest:
     def of(cls, model: pa.Table) -> "_Nearest":
         """Read a CLUSTERING; refuse one whose sums would not be exact."""
         mean, axes, centroids = (
-            _matrix(model, kind).astype(np.float64) for kind in ("mean", "component", "centroid")
+            matrix_of(model, kind).astype(np.float64) for kind in ("mean", "component", "centroid")
         )
         folded = centroids @ axes  # (k, d)
         if not np.linalg.norm(folded, axis=1).max() <= LONGEST:  # also catches NaN
@@ -283,7 +283,8 @@ def _strips(rows: int, size: int) -> list[slice]:
     return [slice(start, start + size) for start in range(0, rows, size)]
 
 
-def _matrix(model: pa.Table, kind: str) -> Float32[np.ndarray, "n d"]:
+def matrix_of(model: pa.Table, kind: str) -> Float32[np.ndarray, "n d"]:
+    """Return the vectors of a kind of rows of CLUSTERING; raise StoreError if there is none."""
     rows = model.filter(pc.equal(model["kind"], kind))["vector"].combine_chunks()
     if not len(rows):
         raise StoreError(f"clusters: the model has no {kind}; fit the clusters again")

@@ -52,8 +52,9 @@ LAWS: Mapping[str, Law] = {
     "merge_grams": SUMMED,
     "read_grams": Law(one, "jobs", "one file, whatever the corpora"),
     "probe": Law(rows("grams"), "words", "one image per word", one_name=True),
-    "pass_candidates": Law(
-        rows("clustered"), "samples", "each sample by itself", wide=("clustered",)
+    "cluster_centroids": SUMMED,
+    "cluster_candidates": Law(
+        rows("embeddings"), "samples", "each sample by itself", wide=("clustered",)
     ),
     "sort_scores": EACH_SAMPLE,
     "cut_curation": SUMMED,

@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, field_validator, model_validator
 
 from clipaudit.config.base import Name, Section
-from clipaudit.config.deduplication import Deduplication
+from clipaudit.config.deduplication import WithinClusters
 from clipaudit.config.given import GivenRows
 from clipaudit.parrot.curated_settings import Curations, Evidence
 from clipaudit.parrot.unicode_scripts import is_script
@@ -322,10 +322,12 @@ class Parrot(Section):
         "`encoders` costs a pass over all corpora",
     )
     erasing: Erasing = Field(Erasing.model_validate({}), description="text removal")
-    clusters: Clusters = Field(Clusters.model_validate({}), description="Figures 3, 4, 14")
+    clusters: Clusters = Field(
+        Clusters.model_validate({}), description="of images: Figures 3, 4, 14, `deduplication`"
+    )
     probe: Probe = Field(Probe.model_validate({}), description="Figures 5, 6, 9, 10, Table 8")
-    deduplication: Deduplication | None = Field(
-        None, description="SemDeDup within clusters, of the debiased subset"
+    deduplication: WithinClusters | None = Field(
+        None, description="SemDeDup of the debiased subset, within `clusters` (Sec. 8)"
     )
     curations: Curations | None = Field(None, description="no models are trained when absent")
     test_sets: list[Name] = Field(
@@ -360,6 +362,11 @@ class Parrot(Section):
         """The audit's own encoder, for outputs that need one."""
         assert self.encoder is not None, "scores need an encoder"
         return self.encoder
+
+    def duplicate_groups(self, parts: int) -> list[str]:
+        """Return the names of the groups of clusters in which duplicates are sought, a job each."""
+        assert self.deduplication is not None, "the rule is there with the setting"
+        return self.deduplication.groups_of(self.clusters.clusters, MOST_CLUSTERS, parts=parts)
 
     @model_validator(mode="after")
     def _is_possible(self) -> "Parrot":

@@ -270,8 +270,13 @@ class ParrotFiles:
         if curated != DEBIASED or self.audit.deduplication is None:
             return {}
         folder = f"candidate_duplicates/{self.audit.scorer}/{corpus}"
-        groups = self.audit.deduplication.groups(len(self.run.parts(corpus)))
+        groups = self.audit.duplicate_groups(len(self.run.parts(corpus)))
         return {"duplicates": [self.corpora.result(f"{folder}/{each}.json") for each in groups]}
+
+    def duplicate_group(self, wildcards: Wildcards) -> list[int]:
+        """Return the number of a group of clusters, and the number of groups."""
+        groups = self.audit.duplicate_groups(len(self.run.parts(wildcards.corpus)))
+        return [int(wildcards.group), len(groups)]
 
     # --- repacked sets ----------------------------------------------------------------------------
 

@@ -273,18 +273,16 @@ def test_curations_that_do_not_fit_are_refused(micro, change, message):
         parse_settings(micro)
 
 
-def test_two_audits_must_deduplicate_a_corpus_the_same_way(micro):
-    micro["similarity"] = {
-        "encoder": "own",
-        "recipe": "brief",
-        "large": "posters",
-        "small": "notices",
-        "test_sets": ["val"],
-        "deduplication": {"threshold": 0.5},
-    }
+def test_duplicates_are_sought_in_the_audits_own_clusters(micro):
+    micro["parrot"]["deduplication"] = {"clusters_per_group": 3}
+    given, from_data = (
+        parse_settings(micro | {"parrot": micro["parrot"] | {"clusters": {"clusters": number}}})
+        for number in (8, None)
+    )
 
-    with pytest.raises(ConfigError, match="the audits parrot and similarity both deduplicate it"):
-        parse_settings(micro)
+    assert given.parrot.duplicate_groups(parts=2) == ["00000", "00001", "00002"]
+    assert from_data.parrot.duplicate_groups(parts=2) == ["00000", "00001"]
+    assert not given.deduplications()
 
 
 def test_given_spans_are_named_by_corpus_and_cover_every_corpus(micro):

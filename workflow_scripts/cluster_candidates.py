@@ -4,10 +4,9 @@ from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
-    """Pick the candidates."""
-    import pyarrow.parquet as pq
-
-    from clipaudit.corpora.splits import select_embeddings
+    """Pick the candidates, and sort them by cluster."""
+    from clipaudit.deduplication.assignment import clustered_schema
+    from clipaudit.parrot.cluster_candidates import cluster_candidates
     from clipaudit.parrot.criteria import Curation
     from clipaudit.parrot.curation import passing
     from clipaudit.parrot.curation_parts import read_parts
@@ -20,8 +19,12 @@ def compute(step: Step) -> None:
         part,
         list(zip(held_out, step.tables("heldout"), strict=True)),
     )
-    schema = pq.read_schema(step.file("clustered"))
-    step.write_tables("clustered", select_embeddings(step.batches("clustered"), candidates), schema)
+    centroids = step.table("centroids")
+    clustered = cluster_candidates(
+        centroids, step.table("placed"), step.batches("embeddings"), candidates
+    )
+    dimension = centroids.field("embedding").type.byte_width // 2
+    step.write_tables("clustered", clustered, clustered_schema(dimension))
 
 
 run_step(snakemake, compute)
