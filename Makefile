@@ -5,6 +5,9 @@ LOCK   ?= envs/cpu.lock
 UV     := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
 BIN    := .venv/bin
 
+# Images of Docker forbid Python to keep what it compiles; each job of a run is a Python of its own.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo digits clipart test test-avx2 check lock
 
 demo: .venv/.synced
@@ -43,7 +46,7 @@ check: .venv/.synced
 
 # --- the environment ---------------------------------------------------------------------------
 
-# Installing clipaudit compiles the native search if there is a C++ compiler.
+# Installing clipaudit compiles the native search if there is a C++ compiler, and its modules.
 NATIVE := hatch_build.py $(wildcard clipaudit/neighbors/native/*.cpp clipaudit/neighbors/native/*.h)
 
 .venv/.synced: $(LOCK) pyproject.toml $(NATIVE) | $(UV)
@@ -51,6 +54,7 @@ NATIVE := hatch_build.py $(wildcard clipaudit/neighbors/native/*.cpp clipaudit/n
 	UV_COMPILE_BYTECODE=1 $(UV) pip sync --quiet --python $(BIN)/python $(LOCK)
 	$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation \
 	  --reinstall-package clipaudit --editable .
+	$(BIN)/python -m compileall -q clipaudit
 	touch $@
 
 .uv/bin/uv:

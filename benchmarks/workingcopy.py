@@ -55,12 +55,15 @@ def working_copy(folder: Path) -> WorkingCopy:
 
 
 def copy_files(folder: Path) -> None:
-    """Copy the project's files that a run needs into a folder, overwriting existing ones."""
+    """Copy the project's files that a run needs into a folder, overwriting existing ones.
+
+    Compiled modules come along, with the times by which Python knows them: else each job of each
+    run would compile clipaudit again.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     for name in COPIED:
         source, target = ROOT / name, folder / name
         if source.is_dir():
-            ignored = shutil.ignore_patterns("__pycache__")
-            shutil.copytree(source, target, ignore=ignored, symlinks=True, dirs_exist_ok=True)
+            shutil.copytree(source, target, symlinks=True, dirs_exist_ok=True)
         else:
             shutil.copy2(source, target)

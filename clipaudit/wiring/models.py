@@ -94,11 +94,15 @@ class ModelFiles:
     def libraries(self, *others: str) -> Chosen:
         """Return a function that gives the libraries that affect an encoder, and `others`."""
 
+        @cache
+        def of_plugin(plugin: str) -> list[str]:
+            return plugin_libraries("encoders", plugin, *PLUGIN_LIBRARIES, *others)
+
         def chosen(wildcards: Wildcards) -> list[str]:
             plugin = self.run.encoders[wildcards.encoder].plugin
             if plugin is None:
                 return [*CLIP_LIBRARIES, *others]
-            return plugin_libraries("encoders", plugin, *PLUGIN_LIBRARIES, *others)
+            return of_plugin(plugin)
 
         return chosen
 

@@ -1,6 +1,7 @@
 """The memorization audit of a micro world, with its numbers recomputed in plain Python."""
 
 import itertools
+import json
 import shutil
 from collections import Counter
 from fractions import Fraction
@@ -22,6 +23,14 @@ BY_UID = "column: uid, join_on: uid"
 def remembered(made_once):
     """Return a project with all tables and figures of this audit; for reading only."""
     return made_once("remembered", config=SETTINGS)
+
+
+@pytest.fixture(scope="session")
+def sized(made_once, remembered):
+    """Return this project with models of a second, smaller size, too; for reading only."""
+    asked = {"sources": {"scenes": {"sizes": [0.1]}}, "grid": ["size-10pct"]}
+    options = ("--config", f"memorization={json.dumps(asked)}")
+    return made_once("sized", *options, start=remembered, config=SETTINGS)
 
 
 @pytest.fixture
@@ -200,23 +209,25 @@ def test_planted_overlaps_are_found_and_none_remains(remembered):
     assert left > 0
 
 
-def test_a_smaller_set_is_the_first_part_of_a_larger_one(remembered):
-    large, small = (read(remembered, f"manifests/scenes/set-a{size}/*") for size in ("", "-10pct"))
+@pytest.mark.slow
+def test_a_smaller_set_is_the_first_part_of_a_larger_one(sized):
+    large, small = (read(sized, f"manifests/scenes/set-a{size}/*") for size in ("", "-10pct"))
 
     addresses = [set(zip(m.shard[m.kept], m.row[m.kept], strict=True)) for m in (small, large)]
     assert addresses[0] < addresses[1]
     assert "beyond the size of the set" in set(small.reason)
 
 
-def test_a_model_is_tested_only_on_records_of_its_own_size(remembered):
+@pytest.mark.slow
+def test_a_model_is_tested_only_on_records_of_its_own_size(sized):
     def kept(*sets):
-        manifests = [read(remembered, f"manifests/scenes/set-{name}/*") for name in sets]
+        manifests = [read(sized, f"manifests/scenes/set-{name}/*") for name in sets]
         rows = pd.concat(manifests).query("kept")
         return set(zip(rows.shard, rows.row, strict=True))
 
     asked = {}
     for size in ("", "-10pct"):
-        rows = read(remembered, f"recalls/brief-scenes.set-a{size}/scenes/scenes/*")
+        rows = read(sized, f"recalls/brief-scenes.set-a{size}/scenes/scenes/*")
         asked[size] = set(zip(rows.shard, rows.row, strict=True))
 
     assert asked["-10pct"] == kept("a-10pct", "b-10pct", "holdout") < asked[""]
@@ -229,7 +240,7 @@ def test_a_second_run_has_nothing_to_do(project):
 
 @pytest.mark.slow
 def test_a_new_grid_point_runs_only_its_own_training_and_metrics(project):
-    project.edit(SETTINGS, "grid: [size-10pct]", "grid: [size-10pct, token-masking-0.3]")
+    project.edit(SETTINGS, "grid: []", "grid: [token-masking-0.3]")
     before, digests = project.computed(), project.digests()
 
     project.run(config=SETTINGS)
