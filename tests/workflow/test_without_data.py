@@ -77,6 +77,8 @@ def test_targets_are_planned_without_training_or_object_detection(fresh):
 def test_default_models_of_all_seeds_get_pair_tests(fresh):
     settings = "config/micro_memorization.yaml"
     fresh.edit(settings, "recipe: brief-scenes", "recipe: brief-scenes\n  seeds: 2")
+    fresh.edit(settings, "scenes: {train: 0.2,", "scenes: {train: 0.2, sizes: [0.1],")
+    fresh.edit(settings, "grid: []", "grid: [size-10pct]")
 
     output = fresh.run(*PLAN, config=settings)
 
