@@ -5,7 +5,7 @@ LOCK   ?= envs/cpu.lock
 UV     := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
 BIN    := .venv/bin
 
-# Images of Docker forbid Python to keep what it compiles; each job of a run is a Python of its own.
+# Docker images often forbid Python to keep compiled modules, but each job of a run starts Python anew.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo digits clipart test test-avx2 check check-style check-types check-rules check-words lock

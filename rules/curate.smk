@@ -8,7 +8,9 @@ collected_places/<corpus>/, collected_spans/<corpus>/ by part; repacked/<manifes
 shards in repacked/<manifest>.shards/, sealed/<manifest>.json of sets that are repacked;
 heldout_scores/<encoder>/<corpus>/all.json; tasks/<encoder>/<test set>.json;
 attacked/<encoder>/<test set>.json;
-pair_ranks/<encoder>/<corpus>.json; suite/<encoder>/<task>.json; task_results/<encoder>.json.
+picture_centroids/<encoder>.json; candidates/<encoder>/<corpus>/ by part;
+candidate_duplicates/<encoder>/<corpus>/ by group of clusters; pair_ranks/<encoder>/<corpus>.json;
+suite/<encoder>/<task>.json; task_results/<encoder>.json.
 """
 
 from clipaudit.parrot.curated import HELDOUT
