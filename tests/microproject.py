@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 from workingcopy import copy_files
 
 ROOT = Path(__file__).parents[1]
@@ -104,3 +105,10 @@ class Project:
 def copy_project(folder):
     copy_files(folder)
     return Project(folder)
+
+
+def read(project, pattern):
+    """Return the rows of all tables whose path below the results matches a pattern."""
+    files = sorted(project.results.glob(f"{pattern}.parquet"))
+    assert files, pattern
+    return pd.concat([pd.read_parquet(file) for file in files], ignore_index=True)

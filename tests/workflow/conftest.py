@@ -56,12 +56,22 @@ def seeded(made_once, finished):
     return made_once("seeded", *settings, start=finished, target=target)
 
 
+@pytest.fixture(scope="session")
+def remembered(made_once):
+    """Return a project with all tables and figures of the memorization audit; for reading only."""
+    return made_once("remembered", config="config/micro_memorization.yaml")
+
+
 @pytest.fixture
 def project(finished, tmp_path):
     """Return a copy of the finished project for a test to change."""
-    folder = tmp_path / "project"
-    shutil.copytree(finished.folder, folder, symlinks=True)
-    return Project(folder)
+    return Project(shutil.copytree(finished.folder, tmp_path / "project", symlinks=True))
+
+
+@pytest.fixture
+def memorizing(remembered, tmp_path):
+    """Return a copy of the finished memorization project for a test to change."""
+    return Project(shutil.copytree(remembered.folder, tmp_path / "project", symlinks=True))
 
 
 @pytest.fixture

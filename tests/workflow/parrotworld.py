@@ -2,7 +2,7 @@
 
 import re
 
-import pandas as pd
+from microproject import read
 
 SETTINGS = "config/micro_parrot.yaml"
 ADDRESS = ["shard", "row"]
@@ -35,12 +35,6 @@ MADE = " ".join(
         ),
     )
 )
-
-
-def read(project, pattern):
-    files = sorted(project.results.glob(f"{pattern}.parquet"))
-    assert files, pattern
-    return pd.concat([pd.read_parquet(file) for file in files], ignore_index=True)
 
 
 def pictures(project, corpus):

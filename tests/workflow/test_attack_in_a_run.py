@@ -3,8 +3,8 @@
 import json
 
 import pytest
-from microproject import copy_project
-from parrotworld import SETTINGS, read
+from microproject import copy_project, read
+from parrotworld import SETTINGS
 from tinyclip import write_shard
 
 from clipaudit.corpora.shards import raw_samples

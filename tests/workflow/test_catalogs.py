@@ -20,11 +20,6 @@ def project(request):
     return request.getfixturevalue(request.param)
 
 
-@pytest.fixture
-def remembered(made_once):
-    return made_once("remembered", config="config/micro_memorization.yaml")
-
-
 def ask(project, query):
     with open_catalog(project.results) as connection:
         return connection.execute(query).fetchall()

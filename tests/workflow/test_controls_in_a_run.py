@@ -4,8 +4,8 @@ import json
 import shutil
 
 import pytest
-from microproject import Project
-from parrotworld import SETTINGS, members, read
+from microproject import Project, read
+from parrotworld import SETTINGS, members
 
 from clipaudit.corpora.sealed import Sealed
 from clipaudit.corpora.shards import raw_samples

@@ -2,27 +2,17 @@
 
 import itertools
 import json
-import shutil
 from collections import Counter
 from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 import pytest
-import torch
-from microproject import Project
-from tinydetector import NAMES, write_detr
+from microproject import read
 
 SETTINGS = "config/micro_memorization.yaml"
 MODELS = {"a": "brief-scenes.set-a", "b": "brief-scenes.set-b"}
 SOURCES = ("scenes", "album")
-BY_UID = "column: uid, join_on: uid"
-
-
-@pytest.fixture(scope="session")
-def remembered(made_once):
-    """Return a project with all tables and figures of this audit; for reading only."""
-    return made_once("remembered", config=SETTINGS)
 
 
 @pytest.fixture(scope="session")
@@ -31,20 +21,6 @@ def sized(made_once, remembered):
     asked = {"sources": {"scenes": {"sizes": [0.1]}}, "grid": ["size-10pct"]}
     options = ("--config", f"memorization={json.dumps(asked)}")
     return made_once("sized", *options, start=remembered, config=SETTINGS)
-
-
-@pytest.fixture
-def project(remembered, tmp_path):
-    """Return a copy of the finished project for a test to change."""
-    folder = tmp_path / "project"
-    shutil.copytree(remembered.folder, folder, symlinks=True)
-    return Project(folder)
-
-
-def read(project, pattern):
-    files = sorted(project.results.glob(f"{pattern}.parquet"))
-    assert files, pattern
-    return pd.concat([pd.read_parquet(file) for file in files], ignore_index=True)
 
 
 def members(project):
@@ -234,125 +210,56 @@ def test_a_model_is_tested_only_on_records_of_its_own_size(sized):
     assert asked[""] == kept("a", "b", "holdout")
 
 
-def test_a_second_run_has_nothing_to_do(project):
-    assert "Nothing to be done" in project.run(config=SETTINGS)
+def test_a_second_run_has_nothing_to_do(memorizing):
+    assert "Nothing to be done" in memorizing.run(config=SETTINGS)
 
 
 @pytest.mark.slow
-def test_a_new_grid_point_runs_only_its_own_training_and_metrics(project):
-    project.edit(SETTINGS, "grid: []", "grid: [token-masking-0.3]")
-    before, digests = project.computed(), project.digests()
+def test_a_new_grid_point_runs_only_its_own_training_and_metrics(memorizing):
+    memorizing.edit(SETTINGS, "grid: []", "grid: [token-masking-0.3]")
+    before, digests = memorizing.computed(), memorizing.digests()
 
-    project.run(config=SETTINGS)
+    memorizing.run(config=SETTINGS)
 
     steps = [
         step
-        for step in project.computed_steps(before)
+        for step in memorizing.computed_steps(before)
         if not step.startswith(("report", "draw_table", "draw_figure"))
     ]
     of_each_model = {"embed": 3, "embed_captions": 2, "recall": 2, "retrieve": 2, "select": 1}
     of_each_model |= {"pair_test": 2, "score_pairs": 2}  # on the scenes and on the album
     expected = {step: 2 * jobs for step, jobs in of_each_model.items()} | {"measure": 1, "train": 2}
     assert Counter(steps) - Counter(catalog=1) == Counter(expected)
-    changed = {path for path, digest in project.digests().items() if digests.get(path) != digest}
+    changed = {path for path, digest in memorizing.digests().items() if digests.get(path) != digest}
     assert all("token-masking" in path for path in changed if path.startswith(("gaps", "recalls")))
 
 
-def test_a_lost_checkpoint_is_one_clear_error(project):
+def test_a_lost_checkpoint_is_one_clear_error(memorizing):
     """The store loses the training run and everything taken from it."""
     early = "encoders: {early: {model: brief-scenes/set-a, epoch: 1}}\n"
-    project.edit(SETTINGS, "\nmemorization:", f"\n{early}\nmemorization:")
+    memorizing.edit(SETTINGS, "\nmemorization:", f"\n{early}\nmemorization:")
     target = "results_micro/checkpoints/brief-scenes/set-a/1.json"
-    project.run(config=SETTINGS, target=target)
-    (project.folder / target).unlink()
-    for path in (project.store / "actions").rglob("*.json"):
+    memorizing.run(config=SETTINGS, target=target)
+    (memorizing.folder / target).unlink()
+    for path in (memorizing.store / "actions").rglob("*.json"):
         if "epochs/0000" in path.read_text() or '"checkpoint"' in path.read_text():
             path.unlink()
 
-    output = project.run(config=SETTINGS, target=target, ok=False)
+    output = memorizing.run(config=SETTINGS, target=target, ok=False)
 
     assert "the store has no output epochs/0000 of the action that made it" in output
 
 
-def test_faces_are_blurred_before_anything_reads_the_images(project):
-    settings = project.folder / SETTINGS
-    text = settings.read_text()
-    corpus = "  veiled: {shards: data/blurred/veiled/00000.tar, captions: texts, "
-    corpus += "blurred: {of: album, boxes: objects}}\n"
-    settings.write_text(text.replace("\nrecipes:", f"{corpus}\nrecipes:"))
-
-    project.run(config=SETTINGS, target="results_micro/samples/veiled/00000.json")
-
-    plain = read(project, "samples/album/*").set_index("row")
-    veiled = read(project, "samples/veiled/*").set_index("row")
-    assert (plain.caption == veiled.caption).all()
-    assert (plain.image_sha256 != veiled.image_sha256).all()
-
-
-def test_objects_given_by_uid_equal_those_that_the_dataset_states(project):
-    before = {path: digest for path, digest in project.digests().items() if "objects/" in path}
-    for source in SOURCES:
-        objects = read(project, f"objects/{source}.drawn/*")
-        samples = read(project, f"samples/{source}.drawn/*")[["shard", "row", "uid"]]
-        given = samples.merge(objects, on=["shard", "row"])[::-1]
-        given.to_parquet(project.folder / f"{source}.parquet")
-    files = ", ".join(f"{name}: {{files: {name}.parquet, {BY_UID}}}" for name in SOURCES)
-    objects = f"objects: {{annotator: given, given: {{{files}}}}}"
-    project.edit(SETTINGS, "objects: {annotator: dataset}", objects)
-
-    project.run(config=SETTINGS, target="results_micro/object_counts/album.json")
-
-    after = project.digests()
-    assert {path: after[path] for path in before if "album" in path} == {
-        path: digest for path, digest in before.items() if "album" in path
-    }
-    assert "take_objects" in str(project.computed_steps(set()))
-
-
-def test_an_annotator_that_finds_no_object_is_refused_before_any_training(project):
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        write_detr(project.folder / "detector")
-    objects = "objects: {checkpoint: detector, threshold: 0.999999, shorter_side: 96}"
-    project.edit(SETTINGS, "objects: {annotator: dataset}", objects)
-    project.edit(SETTINGS, "epochs: 2", "epochs: 3")
-    before = project.computed()
-
-    target = "results_micro/models/brief-scenes/set-a.json"
-    output = project.run(config=SETTINGS, target=target, ok=False)
-
-    assert "transformers gives an object for 0 of" in output
-    assert "Lower memorization.objects.threshold" in output
-    assert not [step for step in project.computed_steps(before) if step.startswith("train")]
-
-
-def test_a_detector_of_the_user_finds_the_objects(project):
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        write_detr(project.folder / "detector")
-    project.edit(
-        SETTINGS,
-        "objects: {annotator: dataset}",
-        "objects: {checkpoint: detector, threshold: 0.01, shorter_side: 96}",
-    )
-
-    project.run(config=SETTINGS, target="results_micro/objects/album.drawn/00000.json")
-
-    found = read(project, "objects/album.drawn/*")
-    assert len(found) == len(read(project, "samples/album.drawn/*"))
-    assert min(score for scores in found.scores for score in scores) > 0.01
-    vocabulary = read(project, "vocabulary/album.drawn/*")
-    assert dict(zip(vocabulary.label, vocabulary.name, strict=True)) == NAMES
-
-
 @pytest.mark.slow
-def test_other_parts_give_the_same_metrics(project):
-    gaps = {path: digest for path, digest in project.digests().items() if path.startswith("gaps")}
-    project.edit(SETTINGS, "shards_per_part: 3", "shards_per_part: 1")
+def test_other_parts_give_the_same_metrics(memorizing):
+    gaps = {
+        path: digest for path, digest in memorizing.digests().items() if path.startswith("gaps")
+    }
+    memorizing.edit(SETTINGS, "shards_per_part: 3", "shards_per_part: 1")
 
-    project.run(config=SETTINGS)
+    memorizing.run(config=SETTINGS)
 
-    again = project.digests()
+    again = memorizing.digests()
     assert {path: again[path] for path in gaps} == gaps
 
 
@@ -367,21 +274,23 @@ def cut_members(project, source, cut):
 
 
 @pytest.mark.slow
-def test_a_second_random_seed_cuts_the_same_records_and_gaps_are_averaged(project):
-    gaps = {path: digest for path, digest in project.digests().items() if path.startswith("gaps")}
-    project.edit(SETTINGS, "recipe: brief-scenes", "recipe: brief-scenes\n  seeds: 2")
+def test_a_second_random_seed_cuts_the_same_records_and_gaps_are_averaged(memorizing):
+    gaps = {
+        path: digest for path, digest in memorizing.digests().items() if path.startswith("gaps")
+    }
+    memorizing.edit(SETTINGS, "recipe: brief-scenes", "recipe: brief-scenes\n  seeds: 2")
 
-    project.run(config=SETTINGS)
+    memorizing.run(config=SETTINGS)
 
-    assert gaps.items() <= project.digests().items()
+    assert gaps.items() <= memorizing.digests().items()
     models = [("brief-scenes", ""), ("brief-scenes.seed-1", "-cut-1")]
     values = []
     for cut, (recipe, suffix) in enumerate(models):
-        sets = [cut_members(project, source, cut) for source in SOURCES]
+        sets = [cut_members(memorizing, source, cut) for source in SOURCES]
         joined = {name: set().union(*(each[name] for each in sets)) for name in sets[0]}
         if cut == 0:
             first = joined
-        found = [scores(project, "scenes", f"{recipe}.set-{name}{suffix}", 5) for name in "ab"]
+        found = [scores(memorizing, "scenes", f"{recipe}.set-{name}{suffix}", 5) for name in "ab"]
         means = [
             sum((found[0][at][1] - found[1][at][1] for at in joined[name]), Fraction(0))
             / len(joined[name])
@@ -393,10 +302,10 @@ def test_a_second_random_seed_cuts_the_same_records_and_gaps_are_averaged(projec
         name: len(held) for name, held in joined.items()
     }
     assert first["a"] != joined["a"]
-    table = read(project, "ensemble_gaps/scenes/default").query("k == 5 and source == ''")
+    table = read(memorizing, "ensemble_gaps/scenes/default").query("k == 5 and source == ''")
     row = table.set_index(["target", "measure"]).loc[("mean", "aucg")]
     assert list(row.by_seed) == pytest.approx(values, abs=1e-11)
     assert row.low < row.value < row.high
-    assert len(read(project, "ensemble_records/scenes/default").query("k == 5")) == sum(
+    assert len(read(memorizing, "ensemble_records/scenes/default").query("k == 5")) == sum(
         len(held) for held in first.values()
     )

@@ -6,6 +6,7 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
+from microproject import read
 from parrotworld import (
     ADDRESS,
     HELDOUT,
@@ -15,7 +16,6 @@ from parrotworld import (
     manifest,
     members,
     pictures,
-    read,
     scored,
 )
 from plaincosines import plain_cosines

@@ -5,8 +5,8 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from microproject import Project
-from parrotworld import MADE, SETTINGS, pictures, read
+from microproject import Project, read
+from parrotworld import MADE, SETTINGS, pictures
 from tinyclip import picture, write_shard
 
 

@@ -5,8 +5,8 @@ import shutil
 
 import pandas as pd
 import pytest
-from microproject import Project
-from parrotworld import ADDRESS, SETTINGS, members, pictures, read
+from microproject import Project, read
+from parrotworld import ADDRESS, SETTINGS, members, pictures
 
 from clipaudit.config.loading import parse_settings, read_settings
 from clipaudit.parrot.reports.curated import curated_tables

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 import yaml
 from givenembeddings import block, give_embeddings
+from microproject import read
 from plaincosines import plain_cosines
 from scipy import stats
 
@@ -21,12 +22,6 @@ SEEDS = {"finished": ["brief"], "seeded": ["brief", "brief.seed-1"]}  # recipes 
 IMAGE = ["shard", "row"]
 CLOSE = partial(pytest.approx, rel=1e-9, abs=1e-9, nan_ok=True)
 TOLD_APART = ("encoders", "table2", "table5", "table6", "table7", "gap_check", "deduplication")
-
-
-def read(project, pattern):
-    files = sorted(project.results.glob(f"{pattern}.parquet"))
-    assert files, pattern
-    return pd.concat([pd.read_parquet(file) for file in files], ignore_index=True)
 
 
 def kept(project, corpus, pruning):

@@ -3,8 +3,8 @@
 import shutil
 
 import pytest
-from microproject import Project
-from parrotworld import HELDOUT, SETTINGS, read
+from microproject import Project, read
+from parrotworld import HELDOUT, SETTINGS
 
 FOLDERS = ("--results", "results_micro", "--store", "store_micro")
 
