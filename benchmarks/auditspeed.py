@@ -196,7 +196,7 @@ def prepared(name: str, folder: Path, asked: argparse.Namespace, clock: Clock) -
 
     from clipaudit.models.checkpoints import load_with_processor
     from clipaudit.models.pictures import Running, decoded, stored
-    from clipaudit.models.preparation import evaluation_preparation
+    from clipaudit.models.transforms import evaluation_preparation
 
     shards, samples = tars(folder / "tiny"), indexed(folder / "tiny")
     running = Running(BATCH, 0, torch.device("cpu"))

@@ -18,6 +18,7 @@ from clipaudit.corpora.images import open_picture
 from clipaudit.corpora.shards import first_image, raw_samples
 from clipaudit.embeddings.embedding import embed_arrays
 from clipaudit.models.clip import from_checkpoint
+from clipaudit.models.clip_features import ClipEmbedder
 
 
 def main() -> None:
@@ -37,7 +38,7 @@ def main() -> None:
     files = (first_image(each.members) for each in islice(samples, asked.images))
     images = [np.asarray(open_picture(file).rgb) for file in files if file]
     exact, rough = (
-        embed_arrays(images, replace(clip, precision=each), device=torch.device("cpu"))
+        embed_arrays(images, ClipEmbedder(replace(clip, precision=each), torch.device("cpu")))
         for each in ("fp32", "amp_bf16")
     )
     above = np.triu_indices(len(images), 1)

@@ -31,10 +31,12 @@ from clipaudit.corpora.drops import Drops
 from clipaudit.corpora.plain_tars import plain_tar
 from clipaudit.corpora.samples import index_shards
 from clipaudit.corpora.sealed import CorpusToSeal, ShardToSeal, seal
-from clipaudit.embeddings.embedding import embed_images, image_features
-from clipaudit.models.clip import Clip, build, use_device
+from clipaudit.embeddings.embedding import embed_images
+from clipaudit.models.clip import Clip, build
+from clipaudit.models.clip_features import ClipEmbedder, image_features
+from clipaudit.models.device import use_device
 from clipaudit.models.pictures import PictureBatch, Running
-from clipaudit.models.preparation import evaluation_preparation
+from clipaudit.models.transforms import evaluation_preparation
 from clipaudit.training.optimization import prepare
 from clipaudit.training.processes import joined
 from clipaudit.training.run import train
@@ -184,10 +186,10 @@ def embedding(
     """Return a run that embeds the images of the tars."""
     shards = repeated(tars, repeats)
     samples, _ = index_shards(shards, Captioning("text"), needs_caption=False, needs_label=False)
-    running = Running(EMBEDDED_AT_ONCE, settings.workers, device)
+    model, running = ClipEmbedder(clip, device), Running(EMBEDDED_AT_ONCE, settings.workers, device)
 
     def run() -> None:
-        for _ in embed_images(shards, samples, clip, running, encoder="it", drops=Drops("embed")):
+        for _ in embed_images(shards, samples, model, running, encoder="it", drops=Drops("embed")):
             pass
 
     return run

@@ -6,7 +6,7 @@ from clipaudit.steps.workflow import Step, run_step
 def compute(step: Step) -> None:
     """Print names on the images of test sets that have none, with one model load for all."""
     from clipaudit.evaluation.evaluation import read_tasks
-    from clipaudit.models.clip import use_device
+    from clipaudit.models.device import use_device
     from clipaudit.models.encoders import ModelSettings
     from clipaudit.models.pictures import Running
     from clipaudit.parrot.attack import ATTACKED, attack, attack_stated

@@ -13,14 +13,14 @@ def compute(step: Step) -> None:
     from clipaudit.copies.settings import Calibration
     from clipaudit.copies.thresholds import THRESHOLDS, default_rate
     from clipaudit.embeddings.embedding import embed_arrays
-    from clipaudit.models.clip import use_device
+    from clipaudit.models.device import use_device
     from clipaudit.models.encoders import ModelSettings
 
     cv2.setNumThreads(step.threads)
     asked = step.settings_as(Calibration, "calibration")
     device = use_device(step.device, threads=step.threads)
     asked_model = step.settings_as(ModelSettings, "model")
-    model = asked_model.embedder(step.files("weights"), device=str(device))
+    model = asked_model.embedder(step.files("weights"), device=device)
     originals = read_originals(
         step.labelled("samples"),
         step.files("tars"),
@@ -31,7 +31,7 @@ def compute(step: Step) -> None:
     found = calibrate_encoder(
         step.settings["name"],
         originals,
-        lambda images: embed_arrays(images, model, device=device),
+        lambda images: embed_arrays(images, model),
         per_million=asked.false_positives or default_rate(step.rows("samples")),
         similarity=step.settings["similarity"],
     )

@@ -9,7 +9,7 @@ def compute(step: Step) -> None:
     from clipaudit.corpora.labels import read_label_maps
     from clipaudit.evaluation.evaluation import PREDICTIONS, evaluate_classifier, read_tasks
     from clipaudit.models.classifiers import ClassifierSettings
-    from clipaudit.models.clip import use_device
+    from clipaudit.models.device import use_device
     from clipaudit.models.pictures import Running
 
     device = use_device(step.device, threads=step.threads)

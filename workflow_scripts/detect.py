@@ -11,7 +11,7 @@ def compute(step: Step) -> None:
     from clipaudit.memorization.objects import OBJECTS, VOCABULARY
     from clipaudit.memorization.plugged_annotator import PluggedAnnotator, annotate_objects
     from clipaudit.memorization.settings import Objects
-    from clipaudit.models.clip import use_device
+    from clipaudit.models.device import use_device
     from clipaudit.models.pictures import Running
     from clipaudit.steps.plugins import Plugin
 

@@ -9,14 +9,14 @@ def compute(step: Step) -> None:
 
     from clipaudit.corpora.drops import DROPS, Drops
     from clipaudit.embeddings.embedding import embed_images, embeddings_schema
-    from clipaudit.models.clip import use_device
+    from clipaudit.models.device import use_device
     from clipaudit.models.encoders import ModelSettings
     from clipaudit.models.pictures import Running
 
     device = use_device(step.device, threads=step.threads)
     name, batch_size = step.settings["name"], step.settings["model"]["encoder"]["batch_size"]
     asked = step.settings_as(ModelSettings, "model")
-    model = asked.embedder(step.files("weights"), device=str(device))
+    model = asked.embedder(step.files("weights"), device=device)
     drops = Drops("embed")
     batches = embed_images(
         list(zip(step.settings["shards"], step.files("tars"), strict=True)),

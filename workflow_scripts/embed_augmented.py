@@ -9,7 +9,7 @@ def compute(step: Step) -> None:
 
     from clipaudit.corpora.drops import DROPS, Drops
     from clipaudit.memorization.augmented import augmented_schema, embed_augmented
-    from clipaudit.models.clip import use_device
+    from clipaudit.models.device import use_device
     from clipaudit.models.encoders import ModelSettings
 
     device = use_device(step.device, threads=step.threads)

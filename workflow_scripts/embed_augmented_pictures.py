@@ -10,7 +10,7 @@ def compute(step: Step) -> None:
     from clipaudit.corpora.drops import DROPS, Drops
     from clipaudit.memorization.augmented import augmented_schema
     from clipaudit.memorization.augmented_pictures import embed_augmented_pictures
-    from clipaudit.models.clip import use_device
+    from clipaudit.models.device import use_device
     from clipaudit.models.encoders import ModelSettings
     from clipaudit.models.pictures import Running
 

@@ -10,7 +10,7 @@ def compute(step: Step) -> None:
     from clipaudit.corpora.drops import DROPS, Drops
     from clipaudit.embeddings.caption_embedding import embed_captions
     from clipaudit.embeddings.embedding import embeddings_schema
-    from clipaudit.models.clip import use_device
+    from clipaudit.models.device import use_device
     from clipaudit.models.encoders import ModelSettings
 
     device = use_device(step.device, threads=step.threads)

@@ -6,7 +6,7 @@ from clipaudit.steps.workflow import Step, run_step
 def compute(step: Step) -> None:
     """Predict the classes, one model load for all test sets."""
     from clipaudit.evaluation.evaluation import PREDICTIONS, evaluate, read_tasks
-    from clipaudit.models.clip import use_device
+    from clipaudit.models.device import use_device
     from clipaudit.models.encoders import ModelSettings
     from clipaudit.models.pictures import Running
 

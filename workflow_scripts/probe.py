@@ -5,7 +5,7 @@ from clipaudit.steps.workflow import Step, run_step
 
 def compute(step: Step) -> None:
     """Draw and embed the grams."""
-    from clipaudit.models.clip import use_device
+    from clipaudit.models.device import use_device
     from clipaudit.models.encoders import ModelSettings
     from clipaudit.parrot.probing import PROBES, probe
     from clipaudit.parrot.synthetic import STYLES, Typeface, dejavu_sans

@@ -6,7 +6,7 @@ from clipaudit.steps.workflow import Step, run_step
 def compute(step: Step) -> None:
     """Rank images and captions."""
     from clipaudit.evaluation.pair_retrieval import PAIR_RANKS, retrieve_pairs
-    from clipaudit.models.clip import use_device
+    from clipaudit.models.device import use_device
     from clipaudit.models.encoders import ModelSettings
     from clipaudit.models.pictures import Running
 

@@ -9,7 +9,7 @@ def compute(step: Step) -> None:
     """Run the task."""
     from clipaudit.evaluation.suite import METRICS, run_task
     from clipaudit.evaluation.suite_tasks import task_named
-    from clipaudit.models.clip import use_device
+    from clipaudit.models.device import use_device
     from clipaudit.models.encoders import ModelSettings
     from clipaudit.models.pictures import Running
 

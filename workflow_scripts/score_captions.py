@@ -7,7 +7,7 @@ def compute(step: Step) -> None:
     """Score every image, as it is and erased."""
     from clipaudit.corpora.drops import DROPS, Drops
     from clipaudit.corpora.splits import select_rows
-    from clipaudit.models.clip import use_device
+    from clipaudit.models.device import use_device
     from clipaudit.models.encoders import ModelSettings
     from clipaudit.parrot.caption_scores import SCORES, score_captions
 

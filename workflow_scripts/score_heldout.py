@@ -7,7 +7,7 @@ def compute(step: Step) -> None:
     """Score every image, as it is and erased."""
     from clipaudit.corpora.drops import DROPS, Drops
     from clipaudit.corpora.sealed import Sealed
-    from clipaudit.models.clip import use_device
+    from clipaudit.models.device import use_device
     from clipaudit.models.encoders import ModelSettings
     from clipaudit.parrot.heldout_scores import HELDOUT_SCORES, score_heldout
     from clipaudit.parrot.settings import Erasing

@@ -8,7 +8,7 @@ def compute(step: Step) -> None:
     from itertools import islice
 
     from clipaudit.evaluation.selection import SELECTIONS, select_captions
-    from clipaudit.models.clip import use_device
+    from clipaudit.models.device import use_device
     from clipaudit.models.encoders import ModelSettings
     from clipaudit.models.pictures import Running
 

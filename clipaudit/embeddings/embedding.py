@@ -9,17 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import torch
 from jaxtyping import Bool, Float16, Float32, UInt8
-from PIL import Image
 
 from clipaudit.corpora.drops import Drops
 from clipaudit.corpora.vectors import binary_rows
 from clipaudit.errors import InputError
-from clipaudit.models.clip import Clip
-from clipaudit.models.pictures import Fault, PictureBatch, Running, StoredBatch, decoded, stored
-from clipaudit.models.plugged import PluggedEncoder
-from clipaudit.models.preparation import Preparation, evaluation_preparation
+from clipaudit.models.embedder import Embedder
+from clipaudit.models.pictures import Fault, Running
 
 NOT_FINITE = "embedding not finite"
 TOO_LONG = "embedding norm above 4"
@@ -41,7 +37,7 @@ def embeddings_schema(encoder: str, dimension: int) -> pa.Schema:
 def embed_images(
     shards: Sequence[tuple[int, Path]],
     samples: pa.Table,
-    model: Clip | PluggedEncoder,
+    model: Embedder,
     running: Running,
     *,
     encoder: str,
@@ -55,28 +51,11 @@ def embed_images(
     on the workers or on which shards are embedded together.
     """
     schema = embeddings_schema(encoder, model.dimension)
-    what = f"embedding with {encoder}"
-    for batch, features in _features(shards, samples, model, running, what):
+    task = f"embedding with {encoder}"
+    for batch, features in model.of_samples(shards, samples, running, task=task):
         yield embedding_rows(
             batch.shard, batch.rows, batch.keys, features, schema, drops, faults=batch.faults
         )
-
-
-def _features(
-    shards: Sequence[tuple[int, Path]],
-    samples: pa.Table,
-    model: Clip | PluggedEncoder,
-    running: Running,
-    task: str,
-) -> Iterator[tuple[PictureBatch | StoredBatch, Float32[np.ndarray, "n d"]]]:
-    if isinstance(model, PluggedEncoder):
-        for whole in stored(shards, samples, running, task=task):
-            yield whole, model.features([picture.numpy() for picture in whole.pictures])
-        return
-    preparation = evaluation_preparation(model.preprocessing)
-    model.model.to(running.device).eval()
-    for batch in decoded(shards, samples, preparation, running, task=task, unit="rows"):
-        yield batch, image_features(batch, model, preparation, running.device)
 
 
 def embedding_rows(
@@ -106,24 +85,10 @@ def embedding_rows(
     )
 
 
-def image_features(
-    batch: PictureBatch, clip: Clip, preparation: Preparation, device: torch.device
-) -> Float32[np.ndarray, "n d"]:
-    """Return the model's raw output for the images of a batch, in float32.
-
-    The model, in its evaluation mode, and `preparation` are those of `clip` on `device`.
-    """
-    with torch.inference_mode(), clip.autocast(device):
-        images = preparation.tensor(batch.pixels, device)
-        features = clip.model.encode_image(images)  # type: ignore[operator]
-        return np.asarray(features[: len(batch.rows)].float().cpu().numpy())
-
-
 def embed_arrays(
     images: Sequence[UInt8[np.ndarray, "_ _ 3"]],
-    model: Clip | PluggedEncoder,
+    model: Embedder,
     *,
-    device: torch.device,
     batch_size: int = 64,
 ) -> Float16[np.ndarray, "n d"]:
     """Return the stored form of the embeddings of RGB images: unit rows, as `embed_images` gives.
@@ -134,7 +99,7 @@ def embed_arrays(
     found = [np.empty((0, model.dimension), np.float16)]
     for start in range(0, len(images), batch_size):
         block = images[start : start + batch_size]
-        halves, usable, reasons = unit_halves(_array_features(block, model, device))
+        halves, usable, reasons = unit_halves(model.features(block))
         if not usable.all():
             at = int(np.flatnonzero(~usable)[0])
             raise InputError(
@@ -143,19 +108,6 @@ def embed_arrays(
             )
         found.append(halves)
     return np.concatenate(found)
-
-
-def _array_features(
-    images: Sequence[UInt8[np.ndarray, "_ _ 3"]], model: Clip | PluggedEncoder, device: torch.device
-) -> Float32[np.ndarray, "n d"]:
-    if isinstance(model, PluggedEncoder):
-        return model.features(images)
-    preparation = evaluation_preparation(model.preprocessing)
-    model.model.to(device).eval()
-    pixels = np.stack([preparation.pixels(Image.fromarray(image)) for image in images])
-    rows = list(range(len(images)))
-    batch = PictureBatch(0, rows, [""] * len(rows), torch.from_numpy(pixels), [])
-    return image_features(batch, model, preparation, device)
 
 
 def unit_halves(

@@ -23,7 +23,7 @@ from clipaudit.corpora.vectors import embedding_array
 from clipaudit.embeddings.embedding import embed_images, embeddings_schema
 from clipaudit.embeddings.encoder_check import FEWEST
 from clipaudit.errors import ClipauditError, InputError
-from clipaudit.models.clip import use_device
+from clipaudit.models.device import use_device
 from clipaudit.models.encoders import ModelSettings
 from clipaudit.models.pictures import Running
 
@@ -67,7 +67,7 @@ def check_given(
     """
     device = use_device("cpu", threads=threads)
     try:
-        loaded = model.embedder(weights, device=str(device))
+        loaded = model.embedder(weights, device=device)
     except ClipauditError as error:
         logger.warning(
             "%s: not checked, since %s cannot be loaded here: %s", pair, pair.encoder, error

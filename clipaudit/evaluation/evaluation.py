@@ -19,13 +19,14 @@ from jaxtyping import Float32, Int32, Int64
 
 from clipaudit.corpora.classes import read_classes
 from clipaudit.corpora.labels import require_labels, usable_labels
-from clipaudit.embeddings.embedding import image_features
 from clipaudit.errors import InputError, StepError
 from clipaudit.models.clip import Clip
+from clipaudit.models.clip_features import image_features
 from clipaudit.models.image_classifier import ImageClassifier
 from clipaudit.models.pictures import PictureBatch, Running, decoded
-from clipaudit.models.preparation import Preparation, evaluation_preparation
+from clipaudit.models.preparation import Preparation
 from clipaudit.models.tokenizers import Tokenizer
+from clipaudit.models.transforms import evaluation_preparation
 
 TOP = 5  # predicted labels kept for each image
 

@@ -22,12 +22,12 @@ from clipaudit.corpora.captions import Captioning
 from clipaudit.corpora.reasons import NO_CAPTION, Unusable
 from clipaudit.corpora.shards import raw_samples
 from clipaudit.embeddings.caption_embedding import caption_features
-from clipaudit.embeddings.embedding import image_features
 from clipaudit.errors import InputError
 from clipaudit.evaluation.evaluation import all_usable, unit_rows
 from clipaudit.models.clip import Clip
+from clipaudit.models.clip_features import image_features
 from clipaudit.models.pictures import Running, decoded
-from clipaudit.models.preparation import evaluation_preparation
+from clipaudit.models.transforms import evaluation_preparation
 from clipaudit.progress import Progress
 
 # One row for each query: first the images, by (shard, row), then the captions, by (shard, row,

@@ -18,12 +18,12 @@ from jaxtyping import Float32, Float64, Int64
 
 from clipaudit.corpora.statements import is_text
 from clipaudit.embeddings.caption_embedding import caption_features
-from clipaudit.embeddings.embedding import image_features
 from clipaudit.errors import InputError
 from clipaudit.evaluation.evaluation import all_usable, unit_rows
 from clipaudit.models.clip import Clip
+from clipaudit.models.clip_features import image_features
 from clipaudit.models.pictures import PictureBatch, Running, decoded
-from clipaudit.models.preparation import evaluation_preparation
+from clipaudit.models.transforms import evaluation_preparation
 
 SELECTIONS = pa.schema(
     [

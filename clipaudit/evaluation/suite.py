@@ -46,7 +46,8 @@ from clipaudit.evaluation.suite_tasks import (
 )
 from clipaudit.models.clip import Clip
 from clipaudit.models.pictures import Running, decoded
-from clipaudit.models.preparation import Preparation, evaluation_preparation
+from clipaudit.models.preparation import Preparation
+from clipaudit.models.transforms import evaluation_preparation
 
 # One row for each metric of a task, in the order of the constants below.
 METRICS = pa.schema(

@@ -15,12 +15,14 @@ import pyarrow as pa
 from PIL import Image, ImageOps
 
 from clipaudit.corpora.drops import Drops
-from clipaudit.embeddings.embedding import embedding_rows, embeddings_schema, image_features
+from clipaudit.embeddings.embedding import embedding_rows, embeddings_schema
 from clipaudit.memorization.augmented import augmented_schema, numbered
 from clipaudit.memorization.resampling import generator
 from clipaudit.models.clip import Clip
+from clipaudit.models.clip_features import image_features
 from clipaudit.models.pictures import Running, decoded
-from clipaudit.models.preparation import Pixels, Preparation, evaluation_preparation
+from clipaudit.models.preparation import Pixels, Preparation
+from clipaudit.models.transforms import evaluation_preparation
 
 LEAST_AREA, MOST_AREA = 0.5, 0.9  # of an image: a part is missing, but most objects remain
 

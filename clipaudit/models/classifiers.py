@@ -22,7 +22,8 @@ from clipaudit.config.supervised import Classifier, SupervisedRecipe
 from clipaudit.errors import ConfigError, InputError
 from clipaudit.models.clip import load_weights
 from clipaudit.models.image_classifier import ImageClassifier
-from clipaudit.models.preparation import Preparation, timm_preparation, timm_training_preparation
+from clipaudit.models.preparation import Preparation
+from clipaudit.models.transforms import timm_preparation, timm_training_preparation
 
 # errors of timm and torch for arguments that do not make a model, or not for such images
 REFUSALS = (AssertionError, AttributeError, KeyError, RuntimeError, TypeError, ValueError)

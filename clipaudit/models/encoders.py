@@ -3,11 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
 
 from clipaudit.config.training import Architecture, Encoder
-from clipaudit.models.clip import Clip, from_checkpoint, from_directory, from_pretrained
+from clipaudit.models.embedder import Embedder
 from clipaudit.models.plugged import PluggedEncoder
 from clipaudit.steps.plugins import Plugin
+
+if TYPE_CHECKING:
+    from clipaudit.models.clip import Clip
 
 
 @dataclass(frozen=True)
@@ -18,18 +24,22 @@ class ModelSettings:
     architecture: Architecture | None
     plugin: Plugin | None = None
 
-    def embedder(self, weights: Sequence[Path], *, device: str) -> Clip | PluggedEncoder:
-        """Return the embedder of images: the model, or the plug-in's encoder on `device`."""
-        if self.plugin is None or self.encoder is None:
-            return self.load(weights)
-        return PluggedEncoder(self.plugin, self.encoder.options, device)
+    def embedder(self, weights: Sequence[Path], *, device: torch.device) -> Embedder:
+        """Return the embedder of images: the model, or the plug-in's encoder, on `device`."""
+        if self.plugin is not None and self.encoder is not None:
+            return PluggedEncoder(self.plugin, self.encoder.options, str(device))
+        from clipaudit.models.clip_features import ClipEmbedder  # open_clip takes 4 s to import
 
-    def load(self, weights: Sequence[Path]) -> Clip:
+        return ClipEmbedder(self.load(weights), device)
+
+    def load(self, weights: Sequence[Path]) -> "Clip":
         """Return the model; `weights` of one trained here are one safetensors file."""
         clip = self._loaded(weights)
         return clip if self.encoder is None else replace(clip, precision=self.encoder.precision)
 
-    def _loaded(self, weights: Sequence[Path]) -> Clip:
+    def _loaded(self, weights: Sequence[Path]) -> "Clip":
+        from clipaudit.models.clip import from_checkpoint, from_directory, from_pretrained
+
         if self.encoder is not None and self.encoder.directory is not None:
             return from_directory(Path(self.encoder.directory))
         assert self.architecture is not None, "any other model has an architecture"

@@ -1,15 +1,19 @@
 """Wraps image encoders of plug-ins, and checks their output."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from jaxtyping import Float32, UInt8
 
+from clipaudit.models.embedder import Embedder
+from clipaudit.models.pictures import Running, StoredBatch, stored
 from clipaudit.steps.plugins import Plugin
 
 
-class PluggedEncoder:
+class PluggedEncoder(Embedder):
     """A plug-in's encoder; `dimension` is that of the embedding of a noise image."""
 
     def __init__(self, plugin: Plugin, options: Mapping[str, Any], device: str) -> None:
@@ -42,3 +46,15 @@ class PluggedEncoder:
             raise self.plugin.fault(expected, f"{found.dtype} of shape {found.shape}")
         with np.errstate(over="ignore"):  # beyond float32 becomes infinite, so a drop
             return found.astype(np.float32)
+
+    def of_samples(
+        self,
+        shards: Sequence[tuple[int, Path]],
+        samples: pa.Table,
+        running: Running,
+        *,
+        task: str,
+    ) -> Iterator[tuple[StoredBatch, Float32[np.ndarray, "n d"]]]:
+        """Yield batches of the images in `samples`, in their own sizes, and their embeddings."""
+        for batch in stored(shards, samples, running, task=task):
+            yield batch, self.features([picture.numpy() for picture in batch.pictures])

@@ -16,7 +16,7 @@ from PIL import Image
 
 from clipaudit.errors import ConfigError, InputError
 from clipaudit.models.checkpoints import checkpoint_folder, load_with_processor, refuse_gaps
-from clipaudit.models.preparation import timm_preparation
+from clipaudit.models.transforms import timm_preparation
 
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")  # in timm's hub folders
 

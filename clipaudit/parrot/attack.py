@@ -26,7 +26,8 @@ from clipaudit.evaluation.evaluation import (
 )
 from clipaudit.models.clip import Clip
 from clipaudit.models.pictures import PictureBatch, Running, ShardPictures
-from clipaudit.models.preparation import Preparation, evaluation_preparation
+from clipaudit.models.preparation import Preparation
+from clipaudit.models.transforms import evaluation_preparation
 from clipaudit.models.workers import Workers
 from clipaudit.parrot.printed_names import Printing, draw_prints
 from clipaudit.parrot.synthetic import Typeface, layout

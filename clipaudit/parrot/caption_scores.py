@@ -26,10 +26,12 @@ from jaxtyping import Bool, Float32, UInt8
 from clipaudit.corpora.drops import Drops
 from clipaudit.corpora.reasons import NO_CAPTION
 from clipaudit.embeddings.caption_embedding import caption_batches, caption_features
-from clipaudit.embeddings.embedding import NOT_FINITE, image_features
+from clipaudit.embeddings.embedding import NOT_FINITE
 from clipaudit.models.clip import Clip
+from clipaudit.models.clip_features import image_features
 from clipaudit.models.pictures import PictureBatch
-from clipaudit.models.preparation import Preparation, evaluation_preparation
+from clipaudit.models.preparation import Preparation
+from clipaudit.models.transforms import evaluation_preparation
 from clipaudit.models.workers import Workers
 from clipaudit.parrot.erased_pictures import (
     KINDS,

@@ -23,11 +23,12 @@ from jaxtyping import Float32, Int64, UInt8
 from PIL import Image
 
 from clipaudit.embeddings.caption_embedding import caption_features
-from clipaudit.embeddings.embedding import image_features
 from clipaudit.evaluation.evaluation import unit_rows
 from clipaudit.models.clip import Clip
+from clipaudit.models.clip_features import image_features
 from clipaudit.models.pictures import PictureBatch
-from clipaudit.models.preparation import Preparation, evaluation_preparation
+from clipaudit.models.preparation import Preparation
+from clipaudit.models.transforms import evaluation_preparation
 from clipaudit.models.workers import Workers
 from clipaudit.parrot.probe_choices import compare_choices, number_choices
 from clipaudit.parrot.synthetic import Style, Typeface, colour, ink, layout

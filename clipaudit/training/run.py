@@ -20,8 +20,10 @@ from clipaudit.config.supervised import SupervisedRecipe
 from clipaudit.config.training import Architecture, Recipe
 from clipaudit.corpora.sealed import Sealed
 from clipaudit.errors import ConfigError, InputError
-from clipaudit.models.clip import Clip, build, load_weights, use_device, weights_bytes
-from clipaudit.models.preparation import Preparation, training_preparation
+from clipaudit.models.clip import Clip, build, load_weights, weights_bytes
+from clipaudit.models.device import use_device
+from clipaudit.models.preparation import Preparation
+from clipaudit.models.transforms import training_preparation
 from clipaudit.plaindata import Json
 from clipaudit.progress import Progress
 from clipaudit.store.store import file_sha256

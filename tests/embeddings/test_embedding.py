@@ -9,6 +9,7 @@ from tinyclip import index, text_shards, without, write_shard
 
 from clipaudit.corpora.drops import Drops
 from clipaudit.embeddings.embedding import embed_images, embeddings_schema, unit_halves
+from clipaudit.models.clip_features import ClipEmbedder
 from clipaudit.models.pictures import Running
 
 # some tests use more workers than cores, and torch warns of that
@@ -22,8 +23,9 @@ def shards(tmp_path):
 
 def embedded(shards, samples, clip, workers=0, size=4):
     drops = Drops("embed")
-    running = Running(size, workers, torch.device("cpu"))
-    batches = embed_images(shards, samples, clip, running, encoder="own", drops=drops)
+    cpu = torch.device("cpu")
+    model, running = ClipEmbedder(clip, cpu), Running(size, workers, cpu)
+    batches = embed_images(shards, samples, model, running, encoder="own", drops=drops)
     return pa.Table.from_batches(list(batches), embeddings_schema("own", 16)), drops.table()
 
 

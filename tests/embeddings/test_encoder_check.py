@@ -13,6 +13,7 @@ from clipaudit.embeddings.encoder_check import (
     check_encoder,
     effective_rank,
 )
+from clipaudit.models.clip_features import ClipEmbedder
 from clipaudit.models.pictures import Running
 
 
@@ -75,8 +76,8 @@ def test_a_narrow_cone_as_in_trained_encoders_has_not_collapsed():
 def test_a_clip_model_with_random_weights_has_collapsed(tmp_path, clip, cpu):
     shards = text_shards(tmp_path, [24])
     table = index(shards)
-    running = Running(8, 0, cpu)
-    batches = embed_images(shards, table, clip, running, encoder="own", drops=Drops("e"))
+    model, running = ClipEmbedder(clip, cpu), Running(8, 0, cpu)
+    batches = embed_images(shards, table, model, running, encoder="own", drops=Drops("e"))
 
     (found,) = check_encoder(batches, [table]).to_pylist()
 

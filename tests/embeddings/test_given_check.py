@@ -13,6 +13,7 @@ from clipaudit.embeddings.embedding import embed_images, embedding_rows, embeddi
 from clipaudit.embeddings.given_check import GivenPair, check_given, checked, drawn_samples
 from clipaudit.errors import InputError
 from clipaudit.models.clip import build, weights_bytes
+from clipaudit.models.clip_features import ClipEmbedder
 from clipaudit.models.encoders import ModelSettings
 from clipaudit.models.pictures import Running
 
@@ -36,9 +37,9 @@ def world(tmp_path_factory):
 
 
 def embedded(shards, clip):
-    running = Running(20, 0, torch.device("cpu"))
-    drops = Drops("embed")
-    batches = embed_images(shards, index(shards), clip, running, encoder="b32", drops=drops)
+    cpu, drops = torch.device("cpu"), Drops("embed")
+    model, running = ClipEmbedder(clip, cpu), Running(20, 0, cpu)
+    batches = embed_images(shards, index(shards), model, running, encoder="b32", drops=drops)
     return pa.Table.from_batches(batches)
 
 

@@ -21,7 +21,7 @@ from clipaudit.evaluation.pair_retrieval import (
     retrieve_pairs,
 )
 from clipaudit.models.pictures import Running
-from clipaudit.models.preparation import evaluation_preparation
+from clipaudit.models.transforms import evaluation_preparation
 
 CAPTIONS = [["a red cat", "cat"], ["dog"], ["a blue dog", "dog of a cat", "green"], ["a photo"]]
 

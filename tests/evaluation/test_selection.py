@@ -12,7 +12,7 @@ from clipaudit.corpora.images import open_picture
 from clipaudit.errors import InputError, StepError
 from clipaudit.evaluation.selection import SELECTIONS, choose, select_captions
 from clipaudit.models.pictures import Running
-from clipaudit.models.preparation import evaluation_preparation
+from clipaudit.models.transforms import evaluation_preparation
 
 TEXTS = ["a red cat", "a cat red", "blue dog of a photo", "dog", "green", "a photo of a"]
 

@@ -18,7 +18,7 @@ from clipaudit.evaluation.suite_associations import (
     prompt,
 )
 from clipaudit.models.pictures import Running
-from clipaudit.models.preparation import evaluation_preparation
+from clipaudit.models.transforms import evaluation_preparation
 
 TASK = BY_NAME["misc/winogavil"]
 ROWS = [(5, [1]), (6, [0, 5]), (10, [2, 3, 4]), (12, [11])]  # candidates, the right ones

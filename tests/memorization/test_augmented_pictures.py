@@ -12,6 +12,7 @@ from clipaudit.corpora.shards import first_image, raw_samples
 from clipaudit.embeddings.embedding import embed_arrays
 from clipaudit.memorization.augmented import augmented_schema
 from clipaudit.memorization.augmented_pictures import Crop, embed_augmented_pictures
+from clipaudit.models.clip_features import ClipEmbedder
 from clipaudit.models.pictures import Running
 
 # one test uses more workers than cores, and torch warns of that
@@ -44,7 +45,7 @@ def test_a_version_is_embedded_as_its_crop(embedded, clip, cpu, tmp_path):
 
     own = table.filter(pc.equal(table["version"], 1))
     crops = [np.array(Crop.drawn(1, 0).of(each)) for each in pictures(shards[0][1])]
-    plain = embed_arrays(crops, clip, device=cpu, batch_size=4)
+    plain = embed_arrays(crops, ClipEmbedder(clip, cpu), batch_size=4)
     assert own["embedding"].to_pylist() == [row.tobytes() for row in plain]
     assert own["row"].to_pylist() == [0, 1, 2, 3]
     assert drops == []

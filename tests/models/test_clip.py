@@ -18,7 +18,6 @@ from clipaudit.models.clip import (
     from_directory,
     from_pretrained,
     load_weights,
-    use_device,
     weights_bytes,
 )
 from clipaudit.models.encoders import ModelSettings
@@ -249,21 +248,3 @@ def test_an_encoder_names_exactly_one_of_three_sources(architecture, clip, tmp_p
 
     assert {weights_bytes(each.model) for each in clips} == {weights_bytes(clip.model)}
     assert clips[0].preprocessing.mean == PreprocessCfg().mean
-
-
-def test_a_device_is_deterministic_and_uses_the_requested_threads():
-    device = use_device("cpu", threads=1)
-
-    assert device.type == "cpu"
-    assert torch.get_num_threads() == 1
-    assert torch.are_deterministic_algorithms_enabled()
-
-
-@pytest.mark.parametrize(
-    ("device", "threads", "message"), [("cuda", 1, "no CUDA device"), ("cpu", 0, "threads is 0")]
-)
-def test_an_impossible_device_is_refused(device, threads, message):
-    if device == "cuda" and torch.cuda.is_available():
-        pytest.skip("this machine has one")
-    with pytest.raises(ConfigError, match=message):
-        use_device(device, threads=threads)

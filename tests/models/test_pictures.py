@@ -5,7 +5,7 @@ from tinyclip import index, text_shards, without, write_shard
 
 from clipaudit.errors import InputError
 from clipaudit.models.pictures import PictureSource
-from clipaudit.models.preparation import evaluation_preparation
+from clipaudit.models.transforms import evaluation_preparation
 from clipaudit.models.workers import Workers
 
 # some tests use more workers than cores, and torch warns of that

@@ -9,7 +9,7 @@ from tinyclip import index, text_shards
 from clipaudit.errors import InputError
 from clipaudit.evaluation.evaluation import ZeroShotTask, evaluate
 from clipaudit.models.pictures import Running
-from clipaudit.models.preparation import evaluation_preparation
+from clipaudit.models.transforms import evaluation_preparation
 from clipaudit.parrot.attack import ATTACKED, AttackedPictures, attack, attack_stated
 from clipaudit.parrot.printed_names import PRINTS, Printing
 from clipaudit.parrot.synthetic import dejavu_sans

@@ -10,7 +10,7 @@ from clipaudit.corpora.drops import Drops
 from clipaudit.corpora.images import open_picture
 from clipaudit.corpora.samples import SAMPLES
 from clipaudit.corpora.shards import first_image, raw_samples
-from clipaudit.models.preparation import evaluation_preparation
+from clipaudit.models.transforms import evaluation_preparation
 from clipaudit.parrot.caption_scores import SCORES, score_captions
 from clipaudit.parrot.erasing import donors, erase, mask_of, scaled, scaled_length
 from clipaudit.parrot.matching import match

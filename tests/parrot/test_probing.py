@@ -7,7 +7,7 @@ import torch
 from PIL import Image
 
 from clipaudit.errors import StepError
-from clipaudit.models.preparation import evaluation_preparation
+from clipaudit.models.transforms import evaluation_preparation
 from clipaudit.parrot.probing import PROBES, probe
 from clipaudit.parrot.synthetic import STYLES, dejavu_sans, render
 

@@ -10,7 +10,7 @@ from tinyclip import WORDS, picture, sealed, text_shards, write_shard
 from clipaudit.corpora.captions import Captioning
 from clipaudit.corpora.sealed import CorpusToSeal, Sealed, ShardToSeal, seal
 from clipaudit.errors import InputError
-from clipaudit.models.preparation import training_preparation
+from clipaudit.models.transforms import training_preparation
 from clipaudit.training.data import (
     DECODED_BYTES,
     Batches,

@@ -13,8 +13,9 @@ from test_run import COUNTS, RECIPE
 from tinyclip import sealed, text_shards, tiny
 
 from clipaudit.corpora.sealed import Sealed
-from clipaudit.models.clip import build, use_device, weights_bytes
-from clipaudit.models.preparation import training_preparation
+from clipaudit.models.clip import build, weights_bytes
+from clipaudit.models.device import use_device
+from clipaudit.models.transforms import training_preparation
 from clipaudit.training.data import Batches, CaptionMaker, Crops, TrainingData
 from clipaudit.training.order import make_plan, steps_of_epochs
 from clipaudit.training.run import train

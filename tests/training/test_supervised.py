@@ -15,7 +15,8 @@ from clipaudit.corpora.captions import Captioning
 from clipaudit.corpora.sealed import CorpusToSeal, Sealed, ShardToSeal, seal
 from clipaudit.errors import ConfigError, InputError, StepError, TooSmall
 from clipaudit.models.classifiers import build, training_preparation
-from clipaudit.models.clip import use_device, weights_bytes
+from clipaudit.models.clip import weights_bytes
+from clipaudit.models.device import use_device
 from clipaudit.training.curves import CURVES
 from clipaudit.training.data import Batches, Crops, TrainingData
 from clipaudit.training.order import make_plan

@@ -4,7 +4,7 @@ import torch
 from open_clip.transform import PreprocessCfg, image_transform_v2
 from PIL import Image
 
-from clipaudit.models.preparation import evaluation_preparation, training_preparation
+from clipaudit.models.transforms import evaluation_preparation, training_preparation
 
 SETTINGS = [
     PreprocessCfg(size=32),
