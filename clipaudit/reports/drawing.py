@@ -140,6 +140,7 @@ def figure_bytes(figure: Figure) -> tuple[bytes, bytes]:
     """
     for points, text in text_sizes(figure):
         assert points >= SMALLEST_POINTS, f"{text!r} is set in {points:g} points"
+    figure.set_layout_engine("none")  # it is laid out now; each format would do it again
     with style():
         svg, png = io.BytesIO(), io.BytesIO()
         unsigned = {"Date": None, "Creator": None}
