@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pandas as pd
+import polars as pl
 from workingcopy import copy_files
 
 ROOT = Path(__file__).parents[1]
@@ -111,4 +111,4 @@ def read(project, pattern):
     """Return the rows of all tables whose path below the results matches a pattern."""
     files = sorted(project.results.glob(f"{pattern}.parquet"))
     assert files, pattern
-    return pd.concat([pd.read_parquet(file) for file in files], ignore_index=True)
+    return pl.concat([pl.read_parquet(file) for file in files], how="vertical_relaxed")

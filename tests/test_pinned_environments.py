@@ -54,6 +54,11 @@ def test_conda_gets_all_requirements_and_no_developer_tool(kind):
     assert not {"pytest", "ruff", "mypy", "playwright"} & names(installed(kind))
 
 
+@KINDS
+def test_no_lock_has_pandas_since_pyarrow_imports_it_in_every_job(kind):
+    assert "pandas" not in names(locked(kind))
+
+
 def test_both_kinds_differ_only_in_gpu_packages():
     differing = names(installed("cpu") ^ installed("gpu"))
 

@@ -226,16 +226,12 @@ def _graph(workflow: Any, metadata: Path) -> Any:  # noqa: ANN401
     from snakemake.io import IOCache
     from snakemake.persistence.file import FilePersistence
 
-    class Metadata(FilePersistence):  # type: ignore[misc]
-        # Snakemake would import pandas (0.25 s) in case a param is a data frame
-        _serialize_param = FilePersistence._serialize_param_builtin
-
     asked = workflow.dag_settings.targets or [workflow.default_target]
     rules = {workflow.get_rule(name) for name in asked if workflow.is_rule(name)}
     files = {os.path.relpath(name) for name in asked if not workflow.is_rule(name)}
     workflow.iocache = IOCache(_INVENTORY_SECONDS)
     graph = workflow._dag = DAG(workflow, workflow.rules, targetfiles=files, targetrules=rules)
-    workflow._persistence = Metadata(nolock=True, dag=graph, path=metadata.absolute())
+    workflow._persistence = FilePersistence(nolock=True, dag=graph, path=metadata.absolute())
 
     async def build() -> None:
         for rule in graph.targetrules:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
-import pandas as pd
+import polars as pl
 import pytest
 
 from clipaudit.config.loading import parse_settings
@@ -118,29 +118,30 @@ def table(views):
     return report_table("similarity_table1", views, {"over_seeds": True})
 
 
-def test_means_and_changes_equal_a_recomputation_in_pandas(table, predictions):
+def test_means_and_changes_equal_a_recomputation_in_polars(table, predictions):
     columns = ["recipe", "manifest", "testset", "shard", "row", "right_rank"]
-    answers = pd.DataFrame(predictions, columns=columns)
-    means = (answers.right_rank == 0).groupby([answers.manifest, answers.testset]).mean()
+    answers = pl.DataFrame(predictions, schema=columns, orient="row")
+    right = answers.group_by("manifest", "testset").agg((pl.col("right_rank") == 0).mean())
+    means = {(manifest, testset): mean for manifest, testset, mean in right.iter_rows()}
 
-    for row in table.to_pandas().query("recipe == 'tiny'").itertuples():
-        own = means[row.manifest, row.testset]
-        assert row.accuracy == pytest.approx(own, abs=1e-12)
-        assert row.accuracy_low < own < row.accuracy_high
-        assert (row.seeds, row.images, row.correct) == (3, 80, round(240 * own))
+    for row in pl.from_arrow(table).filter(recipe="tiny").iter_rows(named=True):
+        own = means[row["manifest"], row["testset"]]
+        assert row["accuracy"] == pytest.approx(own, abs=1e-12)
+        assert row["accuracy_low"] < own < row["accuracy_high"]
+        assert (row["seeds"], row["images"], row["correct"]) == (3, 80, round(240 * own))
         for other, change in (("baseline", "relative_change"), ("control", "control_change")):
-            against = getattr(row, other)
-            if pd.notna(against):
-                expected = own / means[against, row.testset] - 1
-                assert getattr(row, change) == pytest.approx(expected, abs=1e-12)
-                assert getattr(row, f"{change}_low") < expected < getattr(row, f"{change}_high")
+            if row[other] is not None:
+                expected = own / means[row[other], row["testset"]] - 1
+                assert row[change] == pytest.approx(expected, abs=1e-12)
+                assert row[f"{change}_low"] < expected < row[f"{change}_high"]
 
 
 def test_a_model_of_one_training_run_keeps_its_exact_interval(table):
-    (row,) = table.to_pandas().query("recipe == 'pretrained' and testset == 'val'").itertuples()
+    (row,) = pl.from_arrow(table).filter(recipe="pretrained", testset="val").to_dicts()
 
-    assert (row.seeds, row.accuracy) == (1, 0.5)
-    assert (row.accuracy_low, row.accuracy_high) == pytest.approx((0.38605, 0.61395), abs=1e-4)
+    assert (row["seeds"], row["accuracy"]) == (1, 0.5)
+    interval = (row["accuracy_low"], row["accuracy_high"])
+    assert interval == pytest.approx((0.38605, 0.61395), abs=1e-4)
 
 
 def test_shuffled_rows_give_the_same_bytes(views, table):
@@ -153,8 +154,8 @@ def test_the_change_against_random_is_printed(table):
     text = to_markdown("similarity_table1", table)
 
     (line,) = [line for line in text.splitlines() if "change against random, %" in line]
-    (row,) = table.to_pandas().query("control_change == control_change and testset == 'val'").index
-    change = table["control_change"][row].as_py()
+    changed = pl.from_arrow(table).filter(pl.col("control_change").is_finite(), testset="val")
+    (change,) = changed["control_change"]
     assert f"{100 * abs(change):.1f}" in line
 
 

@@ -1,6 +1,7 @@
 from functools import partial
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -188,29 +189,29 @@ def random_views(view, trained_once, seed):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_the_table_equals_a_recomputation_in_pandas(view, trained_once, seed):
+def test_the_table_equals_a_recomputation_in_polars(view, trained_once, seed):
     views = random_views(view, trained_once, seed)
-    predictions, kept = views["predictions"].to_pandas(), views["manifest_rows"].to_pandas()
-    predictions["right"] = predictions.right_rank == 0
-    sizes = kept[kept.kept].groupby("pruning").size()  # here a manifest has its pruning's name
+    answers = pl.from_arrow(views["predictions"]).with_columns(right=pl.col("right_rank") == 0)
+    kept = pl.from_arrow(views["manifest_rows"]).filter("kept")
+    sizes = dict(kept.group_by("pruning").len().iter_rows())  # manifests are named after it
 
-    table = report_table("similarity_table1", views, ONCE).to_pandas()
+    table = report_table("similarity_table1", views, ONCE)
 
-    assert list(table.dataset) == ["base"] * 2 + ["cut 1"] * 2 + ["cut 2"] * 2
-    assert list(table.testset) == ["a", "b"] * 3
-    for row in table.itertuples():
-        own = predictions.query(f"manifest == '{row.manifest}' and testset == '{row.testset}'")
-        base = predictions.query(f"manifest == 'base' and testset == '{row.testset}'")
-        both = own.merge(base, on=["shard", "row"], suffixes=("", "_base"))
-        assert (row.images, row.correct) == (len(own), own.right.sum())
-        assert row.accuracy == own.right.mean()
-        assert row.size == sizes[row.manifest]
-        if row.manifest != "base":
-            change = both.right.mean() / both.right_base.mean() - 1
-            assert row.removed == sizes["base"] - sizes[row.manifest]
-            assert row.compared == len(both)
-            assert row.relative_change == pytest.approx(change, abs=1e-12)
-            assert row.relative_change_low <= change <= row.relative_change_high
+    assert table["dataset"].to_pylist() == ["base"] * 2 + ["cut 1"] * 2 + ["cut 2"] * 2
+    assert table["testset"].to_pylist() == ["a", "b"] * 3
+    for row in table.to_pylist():
+        own = answers.filter(manifest=row["manifest"], testset=row["testset"])
+        base = answers.filter(manifest="base", testset=row["testset"])
+        both = own.join(base, on=["shard", "row"], suffix="_base")
+        assert (row["images"], row["correct"]) == (len(own), own["right"].sum())
+        assert row["accuracy"] == own["right"].mean()
+        assert row["size"] == sizes[row["manifest"]]
+        if row["manifest"] != "base":
+            change = both["right"].mean() / both["right_base"].mean() - 1
+            assert row["removed"] == sizes["base"] - sizes[row["manifest"]]
+            assert row["compared"] == len(both)
+            assert row["relative_change"] == pytest.approx(change, abs=1e-12)
+            assert row["relative_change_low"] <= change <= row["relative_change_high"]
 
 
 def test_the_order_of_input_rows_does_not_affect_the_bytes(view, trained_once):

@@ -82,7 +82,7 @@ def test_the_table_prints_the_average_last(by_hand):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_table_equals_a_recomputation_in_pandas(table3, seed):
+def test_the_table_equals_a_recomputation_in_plain_python(table3, seed):
     random = np.random.default_rng(seed)
     predictions = [
         ("b32", manifest, testset, 0, row, int(random.integers(0, 3)))
@@ -95,14 +95,14 @@ def test_the_table_equals_a_recomputation_in_pandas(table3, seed):
     for _, manifest, testset, _, _, rank in predictions:
         right.setdefault((manifest, testset), []).append(rank == 0)
 
-    table = table3(predictions, paper=None).to_pandas()
+    table = table3(predictions, paper=None).to_pylist()
 
-    for row in table[table.manifest != "semdedup"].itertuples():
-        means = [np.mean(right[row.manifest, name]) for name in ("val", "sketch")]
-        if isinstance(row.testset, str):
-            assert row.accuracy == np.mean(right[row.manifest, row.testset])
-            assert row.accuracy_low <= row.accuracy <= row.accuracy_high
+    for row in [row for row in table if row["manifest"] != "semdedup"]:
+        means = [np.mean(right[row["manifest"], name]) for name in ("val", "sketch")]
+        if row["testset"] is not None:
+            assert row["accuracy"] == np.mean(right[row["manifest"], row["testset"]])
+            assert row["accuracy_low"] <= row["accuracy"] <= row["accuracy_high"]
         else:
-            assert row.accuracy == pytest.approx(np.mean(means), abs=1e-15)
-            assert np.isnan(row.accuracy_low)
-    assert table["size"].isna().all()
+            assert row["accuracy"] == pytest.approx(np.mean(means), abs=1e-15)
+            assert row["accuracy_low"] is None
+    assert {row["size"] for row in table} == {None}

@@ -1,5 +1,5 @@
 import numpy as np
-import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from scipy.stats import spearmanr
@@ -101,7 +101,7 @@ def test_equal_rankings_have_correlation_one_for_any_values(table5):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_table_equals_a_recomputation_in_pandas(table5, seed):
+def test_the_table_equals_a_recomputation_in_polars(table5, seed):
     random = np.random.default_rng(seed)
     neighbors = [
         (encoder, testset, shard, row, rank, float(random.integers(0, 9) / 16))
@@ -112,14 +112,13 @@ def test_the_table_equals_a_recomputation_in_pandas(table5, seed):
         for rank in range(2)
     ]
     random.shuffle(neighbors)
-    nearest = pd.DataFrame(neighbors, columns=COLUMNS).query("rank == 0")
+    nearest = pl.DataFrame(neighbors, schema=COLUMNS, orient="row").filter(rank=0)
     keys = ["testset", "test_shard", "test_row"]
 
     for row in table5(neighbors).to_pylist():
-        first, other = (nearest[nearest.encoder == name] for name in row["encoders"].split("/"))
-        both = first.merge(other, on=keys, suffixes=("", "_2"))
-        pairs = both[both.testset == row["testset"]]
-        expected = spearmanr(pairs.similarity, pairs.similarity_2).statistic
+        first, other = (nearest.filter(encoder=name) for name in row["encoders"].split("/"))
+        pairs = first.join(other, on=keys, suffix="_2").filter(testset=row["testset"])
+        expected = spearmanr(pairs["similarity"], pairs["similarity_2"]).statistic
         assert row["images"] == len(pairs)
         assert row["correlation"] == pytest.approx(expected, abs=1e-12)
 

@@ -1,5 +1,5 @@
 import numpy as np
-import pandas as pd
+import polars as pl
 import pytest
 
 from clipaudit.reports.tables import report_table
@@ -71,7 +71,7 @@ def test_without_deduplication_there_is_one_column(table7):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_table_equals_a_recomputation_in_pandas(table7, seed):
+def test_the_table_equals_a_recomputation_in_polars(table7, seed):
     random = np.random.default_rng(seed)
     rows = [
         (search, corpus, testset, shard, row, rank, float(random.choice([0.25, 0.5, 0.75])))
@@ -83,18 +83,16 @@ def test_the_table_equals_a_recomputation_in_pandas(table7, seed):
     ]
     random.shuffle(rows)
     names = ["search", "corpus", "testset", "shard", "row", "rank", "similarity"]
-    frame = pd.DataFrame(rows, columns=names)
-    nearest = frame[frame["rank"] == 0].drop(columns="rank")
-    small = nearest[nearest.corpus == "small"]
+    nearest = pl.DataFrame(rows, schema=names, orient="row").filter(rank=0)
+    small = nearest.filter(corpus="small")
 
     table = table7([row[1:] for row in rows if not row[0]], [row for row in rows if row[0]])
 
     for row in table:
         search = "deduplicated" if row["corpus"] == "large-deduplicated" else ""
-        large = nearest[(nearest.corpus == "large") & (nearest.search == search)]
-        both = large.merge(small, on=["testset", "shard", "row"], suffixes=("", "_small"))
-        both = both[both.testset == row["testset"]]
+        large = nearest.filter(corpus="large", search=search, testset=row["testset"])
+        both = large.join(small, on=["testset", "shard", "row"], suffix="_small")
         assert row["images"] == len(both)
-        assert row["nearer"] == (both.similarity > both.similarity_small).sum()
-        assert row["ties"] == (both.similarity == both.similarity_small).sum()
+        assert row["nearer"] == (both["similarity"] > both["similarity_small"]).sum()
+        assert row["ties"] == (both["similarity"] == both["similarity_small"]).sum()
         assert row["share"] == row["nearer"] / len(both)

@@ -1,25 +1,27 @@
-"""The parrot audit of the micro world, read by its tests with pandas and no code of ours."""
+"""The parrot audit of the micro world, read by its tests with polars and no code of ours."""
 
 import re
 
+import polars as pl
 from microproject import read
 
 SETTINGS = "config/micro_parrot.yaml"
 ADDRESS = ["shard", "row"]
 WORDS = {"plain": str.split, "words": lambda text: re.findall(r"[^\W_]+", text.casefold())}
 
+SPANS, RATE, RAW, ALL, CO = map(pl.col, ("spans", "words_rate", "raw", "all", "co"))
 # The conditions of a set: the criteria of the paper, one per line.
 HELDOUT = {
-    "heldout-without-text": lambda it: it.spans == 0,
-    "heldout-parrot": lambda it: (it.spans > 0) & (it.raw - it.co > -1),
+    "heldout-without-text": SPANS == 0,
+    "heldout-parrot": (SPANS > 0) & (RAW - CO > -1),
 }
 SETS = {
-    "random-8": lambda it: it.spans >= 0,
-    "without-text-8": lambda it: it.spans == 0,
-    "with-text-8": lambda it: it.spans > 0,
-    "cotr-0.2-8": lambda it: (it.spans > 0) & (it.words_rate >= 0.2),
-    "rsa-0-8": lambda it: (it.spans > 0) & (it.raw - it["all"] >= 0),
-    "rsc-0-8": lambda it: (it.spans > 0) & (it.raw - it.co >= 0),
+    "random-8": SPANS >= 0,
+    "without-text-8": SPANS == 0,
+    "with-text-8": SPANS > 0,
+    "cotr-0.2-8": (SPANS > 0) & (RATE >= 0.2),
+    "rsa-0-8": (SPANS > 0) & (RAW - ALL >= 0),
+    "rsc-0-8": (SPANS > 0) & (RAW - CO >= 0),
 }
 MADE = " ".join(
     f"results_micro/{path}.json"
@@ -39,27 +41,31 @@ MADE = " ".join(
 
 def pictures(project, corpus):
     """Return every spotted image with its caption, the texts in it, and their matches."""
-    spans = read(project, f"spans/{corpus}/*")
-    spans["texts"] = [[span["text"] for span in each] for each in spans.pop("spans")]
-    samples = read(project, f"samples/{corpus}/*")
-    found = samples.merge(spans, on=ADDRESS)
-    return found.merge(read(project, f"matches/{corpus}/*"), on=ADDRESS)
+    texts = pl.col("spans").list.eval(pl.element().struct.field("text"))
+    spans = read(project, f"spans/{corpus}/*").select(*ADDRESS, texts=texts)
+    matches = read(project, f"matches/{corpus}/*")
+    found = read(project, f"samples/{corpus}/*").join(spans, on=ADDRESS, maintain_order="left")
+    return found.join(matches, on=ADDRESS, maintain_order="left")
 
 
 def scored(project):
-    """Return every image of the posters with the scores of its caption, by its address."""
+    """Return every image of the posters with the scores of its caption."""
     scores = read(project, "caption_scores/own/posters/*")
-    kinds = ["raw", "all", "co", "random_all", "random_co"]
-    scores[kinds] = scores[kinds].astype(float)  # differences are computed in double precision
-    return pictures(project, "posters").merge(scores, on=ADDRESS, how="left").set_index(ADDRESS)
+    scores = scores.cast({pl.Float32: pl.Float64})  # differences are computed in double precision
+    assert scores.equals(scores.fill_nan(None))  # polars' NaN is larger than any number
+    return pictures(project, "posters").join(scores, on=ADDRESS, how="left", maintain_order="left")
+
+
+def addresses(rows):
+    return set(rows.select(ADDRESS).iter_rows())
 
 
 def manifest(project, name):
-    return read(project, f"manifests/posters/{name}/*").set_index(ADDRESS)
+    return read(project, f"manifests/posters/{name}/*")
 
 
 def members(project, name):
-    return set(manifest(project, name).query("kept").index)
+    return addresses(manifest(project, name).filter("kept"))
 
 
 def heldout_members(project):

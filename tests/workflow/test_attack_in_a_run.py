@@ -2,6 +2,7 @@
 
 import json
 
+import polars as pl
 import pytest
 from microproject import copy_project, read
 from parrotworld import SETTINGS
@@ -52,28 +53,27 @@ def test_each_model_is_attacked_by_one_job_for_all_test_sets(fresh):
 @pytest.mark.timeout(600)
 def test_the_table_counts_the_predictions(attacked):
     images = read(attacked, "attacked/own/val")
-    images["right"] = images.label == images.predicted
-    right = images.pivot(index=["shard", "row"], columns="variant", values="right")
+    images = images.with_columns(right=pl.col("label") == pl.col("predicted"))
+    right = images.pivot("variant", index=["shard", "row"], values="right")
+    shares = right.select(pl.mean("plain", "control", "attacked")).row(0, named=True)
 
-    row = read(attacked, "tables/parrot_attack").set_index("testset").loc["val"]
+    (row,) = read(attacked, "tables/parrot_attack").filter(testset="val").to_dicts()
 
-    assert row.images == len(right) == 24
-    assert [row.plain, row.control, row.attacked] == list(
-        right[["plain", "control", "attacked"]].mean()
-    )
-    assert row.harm == pytest.approx(right.control.mean() - right.attacked.mean(), abs=1e-12)
-    assert row.plain == (read(attacked, "tasks/own/val").right_rank == 0).mean()
+    assert row["images"] == len(right) == 24
+    assert {variant: row[variant] for variant in shares} == shares
+    assert row["harm"] == pytest.approx(shares["control"] - shares["attacked"], abs=1e-12)
+    assert row["plain"] == (read(attacked, "tasks/own/val")["right_rank"] == 0).mean()
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_images_with_printed_names_are_predicted_unchanged(attacked):
     signs = read(attacked, "attacked/own/signs")
-    plain = read(attacked, "attacked/own/val").query("variant == 'plain'")
+    plain = read(attacked, "attacked/own/val").filter(variant="plain")
 
-    row = read(attacked, "tables/parrot_attack").set_index("testset").loc["signs"]
+    (row,) = read(attacked, "tables/parrot_attack").filter(testset="signs").to_dicts()
 
-    assert list(signs.predicted) == list(plain.predicted)
-    assert list(signs.printed) == list((signs.label + 1) % 8)
-    assert row.named == (signs.predicted == signs.printed).mean()
-    assert row.isna()[["plain", "control", "harm"]].all()
+    assert list(signs["predicted"]) == list(plain["predicted"])
+    assert list(signs["printed"]) == list((signs["label"] + 1) % 8)
+    assert row["named"] == (signs["predicted"] == signs["printed"]).mean()
+    assert row["plain"] is row["control"] is row["harm"] is None

@@ -6,13 +6,15 @@ from collections import Counter
 from fractions import Fraction
 
 import numpy as np
-import pandas as pd
+import polars as pl
 import pytest
 from microproject import read
 
 SETTINGS = "config/micro_memorization.yaml"
 MODELS = {"a": "brief-scenes.set-a", "b": "brief-scenes.set-b"}
 SOURCES = ("scenes", "album")
+PLACE = ("shard", "row")
+RECORD = ("source", *PLACE)
 
 
 @pytest.fixture(scope="session")
@@ -27,15 +29,19 @@ def members(project):
     """Return every member of a set with its source and caption."""
     found = []
     for source in SOURCES:
-        rows = read(project, f"members/{source}/*").assign(source=source)
-        samples = read(project, f"samples/{source}.drawn/*")[["shard", "row", "caption"]]
-        found.append(rows.merge(samples, on=["shard", "row"]))
-    return pd.concat(found, ignore_index=True)
+        rows = read(project, f"members/{source}/*").with_columns(source=pl.lit(source))
+        samples = read(project, f"samples/{source}.drawn/*").select(*PLACE, "caption")
+        found.append(rows.join(samples, on=PLACE))
+    return pl.concat(found)
+
+
+def places(rows):
+    return set(rows.select(PLACE).iter_rows())
 
 
 def labels(project, corpus):
-    rows = read(project, f"objects/{corpus}.drawn/*")
-    return {(row.shard, row.row): set(row.labels) for row in rows.itertuples()}
+    rows = read(project, f"objects/{corpus}.drawn/*").select(*PLACE, "labels")
+    return {(shard, row): set(found) for shard, row, found in rows.iter_rows()}
 
 
 def scores(project, public, model, k, *, folder="retrieved", sources=SOURCES):
@@ -45,10 +51,9 @@ def scores(project, public, model, k, *, folder="retrieved", sources=SOURCES):
     for source in sources:
         truths = labels(project, source)
         near = read(project, f"{folder}/{model}/{public}/{source}/*")
-        for place, rows in near[near["rank"] < k].groupby(["shard", "row"]):
-            predicted = set()
-            for row in rows.itertuples():
-                predicted |= shown[row.public_shard, row.public_row]
+        for place, rows in near.filter(pl.col("rank") < k).group_by(PLACE):
+            images = rows.select("public_shard", "public_row").iter_rows()
+            predicted = set().union(*(shown[image] for image in images))
             right = len(predicted & truths[place])
             precision = Fraction(right, len(predicted)) if predicted else Fraction(0)
             found[source, *place] = precision, Fraction(right, len(truths[place]))
@@ -65,28 +70,27 @@ def population_gap(target, reference, records, which):
 def test_gaps_match_the_retrieved_images(remembered, public, k):
     every = members(remembered)
     found = {name: scores(remembered, public, model, k) for name, model in MODELS.items()}
-    gaps = read(remembered, f"gaps/{public}/default").query(f"k == {k} and source == ''")
-    gaps = gaps.set_index(["target", "measure"])
+    gaps = read(remembered, f"gaps/{public}/default").filter(k=k, source="")
 
     for attacked, against in (("a", "b"), ("b", "a")):
-        rows = every[every.set == attacked].itertuples()
-        records = [(row.source, row.shard, row.row) for row in rows]
+        records = every.filter(set=attacked).select(RECORD).rows()
         target, reference = found[attacked], found[against]
         recalls = [target[record][1] - reference[record][1] for record in records]
 
-        for which, measure in enumerate(("ppg", "prg")):
+        ppg, prg, aucg = (gaps.filter(target=attacked, measure=it) for it in ("ppg", "prg", "aucg"))
+        for which, rows in enumerate((ppg, prg)):
             expected = population_gap(target, reference, records, which)
-            assert gaps.value[attacked, measure] == pytest.approx(expected, abs=1e-15)
-        assert gaps.value[attacked, "aucg"] == float(sum(recalls) / len(recalls))
-        assert gaps.evaluated[attacked, "ppg"] == len(records)
+            assert rows["value"].item() == pytest.approx(expected, abs=1e-15)
+        assert aucg["value"].item() == float(sum(recalls) / len(recalls))
+        assert ppg["evaluated"].item() == len(records)
 
 
 def cosines(project, model):
     """Return the cosine of caption and image of each of the scenes' records, by (shard, row)."""
     vectors = [
         {
-            (row.shard, row.row): np.frombuffer(row.embedding, "<f2").astype(float)
-            for row in read(project, f"{folder}/{model}/scenes.records/*").itertuples()
+            (row["shard"], row["row"]): np.frombuffer(row["embedding"], "<f2").astype(float)
+            for row in read(project, f"{folder}/{model}/scenes.records/*").iter_rows(named=True)
         }
         for folder in ("caption_embeddings", "embeddings")
     ]
@@ -102,10 +106,9 @@ def cosines(project, model):
 
 @pytest.mark.parametrize(("attacked", "against"), [("a", "b"), ("b", "a")])
 def test_a_pair_test_ranks_members_and_holdout_by_their_cosines(remembered, attacked, against):
-    every = members(remembered).query("source == 'scenes'")
+    every = members(remembered).filter(source="scenes")
     own, other = (cosines(remembered, MODELS[name]) for name in (attacked, against))
     test = read(remembered, f"pair_tests/{MODELS[attacked]}/scenes/scenes")
-    aucs = test[test.measure == "auc"].set_index("score").value
 
     for score, value in {
         "target": own,
@@ -113,51 +116,48 @@ def test_a_pair_test_ranks_members_and_holdout_by_their_cosines(remembered, atta
         "reference": other,
     }.items():
         inside, outside = (
-            [value[row.shard, row.row] for row in every[every.set == name].itertuples()]
+            [value[at] for at in every.filter(set=name).select(PLACE).iter_rows()]
             for name in (attacked, "holdout")
         )
         wins = [(one > two) + (one == two) / 2 for one in inside for two in outside]
-        assert aucs[score] == pytest.approx(np.mean(wins), abs=1e-12)
+        auc = test.filter(score=score, measure="auc")["value"].item()
+        assert auc == pytest.approx(np.mean(wins), abs=1e-12)
 
 
 @pytest.mark.parametrize("k", [2, 5])
 def test_one_model_is_compared_with_the_nearest_captions_and_with_a_second_model(remembered, k):
-    every = members(remembered).query("source == 'scenes'")
+    every = members(remembered).filter(source="scenes")
     of = {"sources": ["scenes"]}
     target, model = (scores(remembered, "scenes", MODELS[name], k, **of) for name in "ab")
     captions = scores(remembered, "scenes", MODELS["a"], k, folder="retrieved_captions", **of)
     found = read(remembered, f"one_model/{MODELS['a']}/scenes/scenes")
-    found = found.query(f"k == {k} and measure == 'aucg'").set_index(["reference", "part"]).value
+    found = found.filter(k=k, measure="aucg")
 
     for name, reference in {"captions": captions, "model": model}.items():
         gaps = {at: float(target[at][1] - reference[at][1]) for at in target}
         inside, outside = (
-            np.mean(
-                [
-                    gaps["scenes", row.shard, row.row]
-                    for row in every[every.set == part].itertuples()
-                ]
-            )
+            np.mean([gaps[at] for at in every.filter(set=part).select(RECORD).iter_rows()])
             for part in ("a", "holdout")
         )
-        assert found[name, "members"] == pytest.approx(inside, abs=1e-12)
-        assert found[name, "net"] == pytest.approx(inside - outside, abs=1e-12)
+        for part, value in (("members", inside), ("net", inside - outside)):
+            stated = found.filter(reference=name, part=part)["value"].item()
+            assert stated == pytest.approx(value, abs=1e-12)
 
 
 def test_a_single_record_counts_as_many_objects_as_the_settings_say(remembered):
     recalls = read(remembered, "recalls/*/scenes/scenes/*")
 
-    assert recalls.top_predicted.max() == 2
-    assert recalls.predicted.max() > 2
+    assert recalls["top_predicted"].max() == 2
+    assert recalls["predicted"].max() > 2
 
 
 def test_no_two_sets_share_a_uid_or_a_caption(remembered):
     every = members(remembered)
     for one, other in itertools.combinations(("a", "b", "public", "holdout"), 2):
-        first, second = every[every.set == one], every[every.set == other]
+        first, second = every.filter(set=one), every.filter(set=other)
 
-        assert not set(first.uid) & set(second.uid)
-        assert not set(first.caption.dropna()) & set(second.caption.dropna())
+        assert not set(first["uid"]) & set(second["uid"])
+        assert not set(first["caption"].drop_nulls()) & set(second["caption"].drop_nulls())
 
 
 def test_every_sample_is_in_one_set_or_has_a_reason(remembered):
@@ -167,17 +167,17 @@ def test_every_sample_is_in_one_set_or_has_a_reason(remembered):
         manifest = read(remembered, f"manifests/scenes/set-{name}/*")
 
         assert len(manifest) == len(pool)
-        assert (manifest.kept == manifest.reason.isna()).all()
-        kept += manifest.kept.sum()
-    assert kept == len(members(remembered).query("source == 'scenes'"))
+        assert manifest["kept"].equals(manifest["reason"].is_null())
+        kept += manifest["kept"].sum()
+    assert kept == len(members(remembered).filter(source="scenes"))
 
 
 def test_planted_overlaps_are_found_and_none_remains(remembered):
     rows = read(remembered, "tables/memorization_overlaps")
 
-    checked = rows[rows.how != "near duplicate"]  # no encoder sees images here
-    assert checked.removed.sum() > 0
-    assert set(checked.remaining) == {0}
+    checked = rows.filter(pl.col("how") != "near duplicate")  # no encoder sees images here
+    assert checked["removed"].sum() > 0
+    assert set(checked["remaining"]) == {0}
     drawn, stayed, left = (
         len(read(remembered, f"{folder}/*/*")) for folder in ("drawn", "members", "drops/overlaps")
     )
@@ -189,22 +189,20 @@ def test_planted_overlaps_are_found_and_none_remains(remembered):
 def test_a_smaller_set_is_the_first_part_of_a_larger_one(sized):
     large, small = (read(sized, f"manifests/scenes/set-a{size}/*") for size in ("", "-10pct"))
 
-    addresses = [set(zip(m.shard[m.kept], m.row[m.kept], strict=True)) for m in (small, large)]
-    assert addresses[0] < addresses[1]
-    assert "beyond the size of the set" in set(small.reason)
+    assert places(small.filter("kept")) < places(large.filter("kept"))
+    assert "beyond the size of the set" in set(small["reason"])
 
 
 @pytest.mark.slow
 def test_a_model_is_tested_only_on_records_of_its_own_size(sized):
     def kept(*sets):
         manifests = [read(sized, f"manifests/scenes/set-{name}/*") for name in sets]
-        rows = pd.concat(manifests).query("kept")
-        return set(zip(rows.shard, rows.row, strict=True))
+        return places(pl.concat(manifests).filter("kept"))
 
-    asked = {}
-    for size in ("", "-10pct"):
-        rows = read(sized, f"recalls/brief-scenes.set-a{size}/scenes/scenes/*")
-        asked[size] = set(zip(rows.shard, rows.row, strict=True))
+    asked = {
+        size: places(read(sized, f"recalls/brief-scenes.set-a{size}/scenes/scenes/*"))
+        for size in ("", "-10pct")
+    }
 
     assert asked["-10pct"] == kept("a-10pct", "b-10pct", "holdout") < asked[""]
     assert asked[""] == kept("a", "b", "holdout")
@@ -268,8 +266,8 @@ def cut_members(project, source, cut):
     suffix = f"-cut-{cut}" if cut else ""
     found = {}
     for name in ("a", "b", "holdout"):
-        rows = read(project, f"manifests/{source}/set-{name}{suffix}/*").query("kept")
-        found[name] = {(source, row.shard, row.row) for row in rows.itertuples()}
+        rows = read(project, f"manifests/{source}/set-{name}{suffix}/*").filter("kept")
+        found[name] = {(source, *place) for place in places(rows)}
     return found
 
 
@@ -302,10 +300,9 @@ def test_a_second_random_seed_cuts_the_same_records_and_gaps_are_averaged(memori
         name: len(held) for name, held in joined.items()
     }
     assert first["a"] != joined["a"]
-    table = read(memorizing, "ensemble_gaps/scenes/default").query("k == 5 and source == ''")
-    row = table.set_index(["target", "measure"]).loc[("mean", "aucg")]
-    assert list(row.by_seed) == pytest.approx(values, abs=1e-11)
-    assert row.low < row.value < row.high
-    assert len(read(memorizing, "ensemble_records/scenes/default").query("k == 5")) == sum(
-        len(held) for held in first.values()
-    )
+    table = read(memorizing, "ensemble_gaps/scenes/default").filter(k=5, source="")
+    [row] = table.filter(target="mean", measure="aucg").iter_rows(named=True)
+    assert row["by_seed"] == pytest.approx(values, abs=1e-11)
+    assert row["low"] < row["value"] < row["high"]
+    records = read(memorizing, "ensemble_records/scenes/default").filter(k=5)
+    assert len(records) == sum(map(len, first.values()))

@@ -4,14 +4,16 @@ import itertools
 from collections import Counter
 
 import numpy as np
-import pandas as pd
+import polars as pl
 import pytest
 from microproject import read
 from parrotworld import (
     ADDRESS,
     HELDOUT,
     SETS,
+    SPANS,
     WORDS,
+    addresses,
     heldout_members,
     manifest,
     members,
@@ -25,9 +27,9 @@ def near_candidates(project):
     """Return, for each candidate of the debiased subset, the others in its cluster above 0.9999."""
     rows = read(project, "candidates/own/posters/*")
     near = {}
-    for _, cluster in rows.groupby("cluster"):
-        places = list(zip(cluster.shard, cluster.row, strict=True))
-        units = np.stack([np.frombuffer(each, np.float16) for each in cluster.embedding])
+    for _, cluster in rows.group_by("cluster"):
+        places = cluster.select(ADDRESS).rows()
+        units = np.stack([np.frombuffer(each, np.float16) for each in cluster["embedding"]])
         similar = plain_cosines(units, units) > 0.9999
         for place, flags in zip(places, similar, strict=True):
             others = {other for other, flag in zip(places, flags, strict=True) if flag}
@@ -42,21 +44,21 @@ def near_candidates(project):
 @pytest.mark.parametrize("corpus", ["posters", "notices"])
 def test_rates_match_algorithm_1(parroted, corpus, tokenization):
     split = WORDS[tokenization]
-    for row in pictures(parroted, corpus).to_dict("records"):
+    for row in pictures(parroted, corpus).iter_rows(named=True):
         caption_words = set(split(row["caption"]))
         spotted_words = set(split(" ".join(row["texts"])))
         co_words = caption_words & spotted_words
 
         assert row["spans"] == len(row["texts"])
-        assert list(row[f"{tokenization}_co"]) == sorted(co_words)
+        assert row[f"{tokenization}_co"] == sorted(co_words)
         assert row[f"{tokenization}_rate"] == len(co_words) / len(caption_words)
 
 
 @pytest.mark.parametrize("tokenization", ["plain", "words"])
 @pytest.mark.parametrize("corpus", ["posters", "notices"])
 def test_table_1_counts_and_averages_the_matches(parroted, corpus, tokenization):
-    table = read(parroted, "tables/parrot_table1").query(f"corpus == '{corpus}'")
-    rows = pictures(parroted, corpus).to_dict("records")
+    table = read(parroted, "tables/parrot_table1").filter(corpus=corpus)
+    rows = pictures(parroted, corpus).to_dicts()
     with_text = [row for row in rows if row["spans"]]
     expected = {("images", "count"): len(rows), ("with_text", "count"): len(with_text)}
     expected["with_text", "share"] = len(with_text) / len(rows)
@@ -69,34 +71,33 @@ def test_table_1_counts_and_averages_the_matches(parroted, corpus, tokenization)
     parroting = sum(len(row[f"{tokenization}_co"]) > 0 for row in with_text)
     expected["parroting", "share"] = parroting / len(with_text)
 
-    own = table[table.tokenization.isna() | (table.tokenization == tokenization)]
-    values = own.set_index(["measure", "unit"]).value
+    values = {
+        (row["measure"], row["unit"]): row["value"]
+        for row in table.iter_rows(named=True)
+        if row["tokenization"] in (None, tokenization)
+    }
 
-    assert values[list(expected)].to_dict() == pytest.approx(expected, abs=1e-12)
+    assert {key: values[key] for key in expected} == pytest.approx(expected, abs=1e-12)
 
 
 def test_the_truth_table_matches_what_the_world_wrote(parroted):
-    table = read(parroted, "tables/parrot_truth").set_index(["corpus", "height"])
+    table = read(parroted, "tables/parrot_truth").filter(corpus="posters", height="all")
     files = sorted(parroted.folder.glob("data/words/posters/*.truth.parquet"))
-    written = [text for file in files for text in pd.read_parquet(file).text]
+    written = [text for file in files for text in pl.read_parquet(file)["text"]]
 
-    spotted = pictures(parroted, "posters").texts
-    pairs = [pair for pair in zip(written, spotted, strict=True) if isinstance(pair[0], str)]
+    spotted = pictures(parroted, "posters")["texts"]
+    pairs = [pair for pair in zip(written, spotted, strict=True) if pair[0] is not None]
     found = sum(word.casefold() in WORDS["words"](" ".join(texts)) for word, texts in pairs)
 
-    row = table.loc["posters", "all"]
-    assert (row.pictures, row.words, row.found) == (len(written), len(pairs), found)
-    assert row.recall == found / len(pairs) > 0.5
+    assert table.select("pictures", "words", "found").rows() == [(len(written), len(pairs), found)]
+    assert table["recall"].item() == found / len(pairs) > 0.5
 
 
 def test_every_sample_is_spotted_or_dropped(parroted):
     for corpus in ("posters", "notices"):
         samples, spans, drops = (
-            Counter(zip(rows.shard, rows.row, strict=True))
-            for rows in (
-                read(parroted, f"{folder}/{corpus}/*")
-                for folder in ("samples", "spans", "drops/spot")
-            )
+            Counter(read(parroted, f"{folder}/{corpus}/*").select(ADDRESS).iter_rows())
+            for folder in ("samples", "spans", "drops/spot")
         )
 
         assert samples == spans + drops
@@ -105,11 +106,8 @@ def test_every_sample_is_spotted_or_dropped(parroted):
 
 def test_every_spotted_image_is_scored_or_dropped(parroted):
     spans, scores, drops = (
-        Counter(zip(rows.shard, rows.row, strict=True))
-        for rows in (
-            read(parroted, f"{folder}/posters/*")
-            for folder in ("spans", "caption_scores/own", "drops/caption_scores/own")
-        )
+        Counter(read(parroted, f"{folder}/posters/*").select(ADDRESS).iter_rows())
+        for folder in ("spans", "caption_scores/own", "drops/caption_scores/own")
     )
 
     assert spans == scores + drops
@@ -121,33 +119,38 @@ def test_every_spotted_image_is_scored_or_dropped(parroted):
 def test_a_score_without_text_is_null_exactly_if_there_is_no_text(parroted):
     rows = scored(parroted)
 
-    assert (rows["all"].isna() == (rows.spans == 0)).all()
-    assert (rows.co.isna() == (rows.words_co.str.len() == 0)).all()
-    assert (rows.random_all.isna() == rows.donor_row.isna()).all()
-    assert (rows.random_co.isna() == rows.co_donor_row.isna()).all()
+    assert rows["all"].is_null().equals(rows["spans"] == 0)
+    assert rows["co"].is_null().equals(rows["words_co"].list.len() == 0)
+    assert rows["random_all"].is_null().equals(rows["donor_row"].is_null())
+    assert rows["random_co"].is_null().equals(rows["co_donor_row"].is_null())
 
 
 def test_donors_are_other_images_of_the_shard_that_have_such_text(parroted):
     rows = scored(parroted)
-    parrots = rows.words_co.str.len() > 0
-    for donor, has in (("donor_row", rows.spans > 0), ("co_donor_row", parrots)):
-        given = rows[donor].dropna().astype(int)
+    parrots = pl.col("words_co").list.len() > 0
+    for donor, has in (("donor_row", SPANS > 0), ("co_donor_row", parrots)):
+        able = addresses(rows.filter(has))
+        given = rows.drop_nulls(donor)
 
-        assert set(given.index) == set(rows.index[has])
-        for (shard, row), other in given.items():
+        assert addresses(given) == able
+        for shard, row, other in given.select(*ADDRESS, donor).iter_rows():
             assert other != row
-            assert has[shard, other]
+            assert (shard, other) in able
 
 
 def test_figure_1_counts_the_kinds_of_images_among_the_best(parroted):
-    rows = scored(parroted).sort_values(["raw", *ADDRESS], ascending=[False, True, True])
-    kind = np.where(rows.spans == 0, "none", np.where(rows.words_co.str.len() > 0, "co", "apart"))
-    expected = {("all", each): count for each, count in Counter(kind).items()}
-    expected |= {("top", each): count for each, count in Counter(kind[:6]).items()}  # 5 % of 120
+    rows = scored(parroted).sort(-pl.col("raw"), *ADDRESS, nulls_last=True)
+    kinds = [
+        "none" if spans == 0 else "co" if words else "apart"
+        for spans, words in rows.select("spans", "words_co").iter_rows()
+    ]
+    expected = {("all", kind): count for kind, count in Counter(kinds).items()}
+    expected |= {("top", kind): count for kind, count in Counter(kinds[:6]).items()}  # 5 % of 120
 
-    table = read(parroted, "figures/parrot_fig1_posters").set_index(["selection", "kind"])
+    table = read(parroted, "figures/parrot_fig1_posters").filter(pl.col("pictures") > 0)
+    counts = table.select("selection", "kind", "pictures").iter_rows()
 
-    assert table.pictures[table.pictures > 0].to_dict() == expected
+    assert {(selection, kind): count for selection, kind, count in counts} == expected
 
 
 # --- sets -----------------------------------------------------------------------------------------
@@ -157,17 +160,16 @@ def test_figure_1_counts_the_kinds_of_images_among_the_best(parroted):
     ("name", "size"), [*((name, 2) for name in HELDOUT), *((name, 8) for name in SETS)]
 )
 def test_a_set_has_its_size_and_each_sample_meets_the_criterion(parroted, name, size):
-    rows = scored(parroted)
-    meets = (HELDOUT | SETS)[name](rows)
+    meets = addresses(scored(parroted).filter((HELDOUT | SETS)[name]))
     heldout = set() if name in HELDOUT else heldout_members(parroted)
 
-    kept = manifest(parroted, name)
-    by_reason = kept.groupby(kept.reason.fillna("kept")).groups
+    rows = manifest(parroted, name)
+    by_reason = {reason: addresses(each) for (reason,), each in rows.group_by("reason")}
 
-    assert len(by_reason["kept"]) == size
-    assert kept.kept.equals(kept.reason.isna())
-    assert set(by_reason["kept"]) | set(by_reason["not drawn"]) == set(rows.index[meets]) - heldout
-    assert set(by_reason.get("held out", ())) == heldout
+    assert rows["kept"].sum() == size
+    assert rows["kept"].equals(rows["reason"].is_null())
+    assert by_reason[None] | by_reason["not drawn"] == meets - heldout
+    assert by_reason.get("held out", set()) == heldout
 
 
 def test_sets_take_samples_in_one_shared_order(parroted):
@@ -175,7 +177,7 @@ def test_sets_take_samples_in_one_shared_order(parroted):
     rows = scored(parroted)
     heldout = heldout_members(parroted)
     for one, other in itertools.combinations(SETS, 2):
-        both = set(rows.index[SETS[one](rows) & SETS[other](rows)]) - heldout
+        both = addresses(rows.filter(SETS[one], SETS[other])) - heldout
         first, second = (members(parroted, name) & both for name in (one, other))
 
         assert first <= second or second <= first
@@ -185,11 +187,11 @@ def test_the_debiased_subset_has_no_text_and_no_duplicates(parroted):
     rows, kept = scored(parroted), manifest(parroted, "debiased")
     heldout = heldout_members(parroted)
     near = near_candidates(parroted)
-    duplicates = set(kept.index[kept.reason == "duplicate"])
+    duplicates = addresses(kept.filter(reason="duplicate"))
 
     stayed = members(parroted, "debiased")
 
-    assert stayed | duplicates == set(rows.index[rows.spans == 0]) - heldout == set(near)
+    assert stayed | duplicates == addresses(rows.filter(SPANS == 0)) - heldout == set(near)
     assert all(not near[place] & stayed for place in stayed)
     assert all(near[place] for place in duplicates)
     assert duplicates

@@ -59,8 +59,8 @@ def test_an_image_spotted_in_another_corpus_is_not_read_again(project):
     project.run(config=SETTINGS, target="results_micro/spans/again/00000.json")
 
     again = read(project, "spans/again/*")
-    posters = read(project, "spans/posters/*").query("shard == 0")
-    assert again.to_json() == posters.to_json()
+    posters = read(project, "spans/posters/*").filter(shard=0)
+    assert again.equals(posters)
     log = (project.folder / "logs/spot/again/00000.log").read_text()
     assert f" of {len(again)} images show no text, {len(again)} were known" in log
 
@@ -113,8 +113,8 @@ def test_spans_that_samples_state_are_read_without_ocr(project):
     target = " ".join(f"results_micro/matches/{part}.json" for part in parts)
     project.run(config=SETTINGS, target=target)
 
-    assert [list(words) for words in pictures(project, "stated").words_co] == [["cat"], []]
-    assert not pictures(project, "posters").spans.any()  # their JSON has none
+    assert pictures(project, "stated")["words_co"].to_list() == [["cat"], []]
+    assert set(pictures(project, "posters")["spans"]) == {0}  # their JSON has none
     assert "spot" not in project.computed_steps(before)
 
 
@@ -125,11 +125,11 @@ def test_a_task_of_the_suite_is_listed_with_the_others(project):
 
     project.run(config=SETTINGS, target="results_micro/task_results/own.json")
 
-    values = read(project, "task_results/own").set_index("task").value
-    metrics = read(project, "suite/own/vtab-flowers").set_index("metric")
-    assert list(values.index) == ["val", "vtab/flowers"]
-    assert values["val"] == (read(project, "tasks/own/val").right_rank == 0).mean()
-    assert values["vtab/flowers"] == metrics.value[metrics.main].item()
+    results = read(project, "task_results/own")
+    ranks = read(project, "tasks/own/val")["right_rank"]
+    main = read(project, "suite/own/vtab-flowers").filter("main")["value"]
+    assert results["task"].to_list() == ["val", "vtab/flowers"]
+    assert results["value"].to_list() == [(ranks == 0).mean(), main.item()]
 
 
 def test_a_missing_suite_is_one_clear_error(project):

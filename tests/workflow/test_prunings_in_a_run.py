@@ -1,9 +1,11 @@
-"""A run with another encoder and a dose response, with its prunings recomputed by pandas."""
+"""A run with another encoder and a dose response, with its prunings recomputed by polars."""
 
 import json
 
-import pandas as pd
+import numpy as np
+import polars as pl
 import pytest
+from microproject import read
 
 pytestmark = pytest.mark.slow
 MARGINS = (-2e-5, 1e-4)  # the encoder is not trained: similarities are close together
@@ -27,35 +29,32 @@ def compared(made_once, finished):
     return made_once("compared", "--config", *config, start=finished, target=TARGETS)
 
 
-def read(project, folder):
-    files = sorted((project.results / folder).glob("*.parquet"))
-    return pd.concat(map(pd.read_parquet, files))
+def addresses(rows):
+    return set(rows.select("shard", "row").iter_rows())
 
 
 def kept(project, pruning):
-    rows = read(project, f"manifests/large/{pruning}")
-    return set(rows[rows.kept][["shard", "row"]].itertuples(index=False, name=None))
+    return addresses(read(project, f"manifests/large/{pruning}/*").filter("kept"))
 
 
 def pruned_by(project, encoder, testset):
-    rows = read(project, f"similarities/{encoder}/large")
-    rows = rows[(rows.testset == testset) & (rows.gap_similarity > rows.gap)]
-    return set(rows[["shard", "row"]].itertuples(index=False, name=None))
+    rows = read(project, f"similarities/{encoder}/large/*").filter(testset=testset)
+    return addresses(rows.filter(pl.col("gap_similarity") > pl.col("gap")))
 
 
 def test_table_5_counts_what_each_encoder_prunes(compared):
     base = kept(compared, "deduplicated")
-    table = pd.read_parquet(compared.results / "tables/similarity_table5.parquet")
+    table = read(compared, "tables/similarity_table5")
 
-    assert list(table.testset) == ["val", "sketch"]
-    for row in table.itertuples():
+    assert list(table["testset"]) == ["val", "sketch"]
+    for row in table.iter_rows(named=True):
         own, other = (
-            base & pruned_by(compared, name, row.testset) for name in ("own", "thumbnail")
+            base & pruned_by(compared, name, row["testset"]) for name in ("own", "thumbnail")
         )
-        found = (row.by_both, row.by_first_alone, row.by_other_alone, row.by_neither)
-        assert found == tuple(map(len, (own & other, own - other, other - own, base - own - other)))
-        assert row.samples == len(base)
-    assert table.by_other_alone.sum() > 0
+        found = [row[f"by_{who}"] for who in ("both", "first_alone", "other_alone", "neither")]
+        assert found == [*map(len, (own & other, own - other, other - own, base - own - other))]
+        assert row["samples"] == len(base)
+    assert table["by_other_alone"].sum() > 0
 
 
 def test_the_set_pruned_to_the_gap_itself_has_the_same_bytes_as_without_margins(compared, finished):
@@ -73,9 +72,8 @@ def test_lower_margins_prune_more_and_random_sets_have_the_same_sizes(compared):
 
 
 def test_a_shifted_pruning_removes_samples_beyond_the_shifted_gap(compared):
-    rows = read(compared, "similarities/own/large")
-    rows = rows[(rows.testset == "sketch") & (rows.gap_similarity - rows.gap > MARGINS[0])]
-    beyond = set(rows[["shard", "row"]].itertuples(index=False, name=None))
+    rows = read(compared, "similarities/own/large/*").filter(testset="sketch")
+    beyond = addresses(rows.filter(pl.col("gap_similarity") - pl.col("gap") > MARGINS[0]))
 
     assert kept(compared, "deduplicated.sketch-minus-2e-05-pruned") == (
         kept(compared, "deduplicated") - beyond
@@ -83,11 +81,11 @@ def test_a_shifted_pruning_removes_samples_beyond_the_shifted_gap(compared):
 
 
 def test_the_figure_has_an_accuracy_of_both_arms_at_each_margin(compared):
-    table = pd.read_parquet(compared.results / "figures/similarity_dose_response.parquet")
+    table = read(compared, "figures/similarity_dose_response")
 
     assert len(table) == 2 * 2 * 4  # test sets, arms, margins with the unpruned set
-    assert table.accuracy.notna().all()
-    removed = table.pivot_table(
-        index="panel_position", columns="pruning", values="removed", aggfunc=list
-    )
-    assert (removed.near == removed["rand"]).all()
+    assert np.isfinite(table["accuracy"].to_numpy()).all()
+    removed = table.select("pruning", "panel_position", "removed")
+    near, rand = (removed.filter(pruning=arm).drop("pruning") for arm in ("near", "rand"))
+    assert len(near) == 2 * 4
+    assert near.equals(rand, null_equal=False)

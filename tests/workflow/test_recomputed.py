@@ -1,10 +1,10 @@
-"""The report's numbers recomputed by pandas from the Parquet files of a run."""
+"""The report's numbers recomputed by polars from the Parquet files of a run."""
 
 from functools import partial
 from math import sqrt
 
 import numpy as np
-import pandas as pd
+import polars as pl
 import pytest
 import yaml
 from givenembeddings import block, give_embeddings
@@ -20,12 +20,12 @@ PARTS = ("00000", "00001")
 SLOW = pytest.mark.slow  # needs its own run
 SEEDS = {"finished": ["brief"], "seeded": ["brief", "brief.seed-1"]}  # recipes of each run
 IMAGE = ["shard", "row"]
-CLOSE = partial(pytest.approx, rel=1e-9, abs=1e-9, nan_ok=True)
+CLOSE = partial(pytest.approx, rel=1e-9, abs=1e-9)
 TOLD_APART = ("encoders", "table2", "table5", "table6", "table7", "gap_check", "deduplication")
 
 
 def kept(project, corpus, pruning):
-    return read(project, f"manifests/{corpus}/{pruning}/*").kept.sum()
+    return read(project, f"manifests/{corpus}/{pruning}/*")["kept"].sum()
 
 
 def train_set_size(project, manifest):
@@ -36,21 +36,33 @@ def train_set_size(project, manifest):
     return size + (kept(project, "small", "all") if start.endswith("small") else 0)
 
 
-def nearest(project, path):
+def nearest(project, path, testset):
     """Return each test sample's highest similarity, from all parts instead of the merged table."""
-    rows = read(project, f"{path}/*")
-    keys = ["testset", "test_shard", "test_row"]
-    return rows.astype({"testset": str}).groupby(keys).similarity.max()
+    rows = read(project, f"{path}/*").filter(testset=testset)
+    assert len(rows), testset
+    highest = rows.group_by("test_shard", "test_row").agg(pl.max("similarity"))
+    return {tuple(image): similarity for *image, similarity in highest.iter_rows()}
+
+
+def paired(project, first, second, testset):
+    """Return the highest similarities of two searches as arrays in the same order."""
+    found, others = (nearest(project, path, testset) for path in (first, second))
+    assert found.keys() == others.keys()
+    return np.array([(found[image], others[image]) for image in found]).T
 
 
 def table(project, name):
-    return pd.read_parquet(project.results / f"tables/similarity_{name}.parquet")
+    return read(project, f"tables/similarity_{name}")
 
 
-def answers(project, recipe, manifest, testset):
-    """Return whether a model is right, by image."""
-    found = read(project, f"predictions/{recipe}/{manifest}/{testset}")
-    return found.set_index(IMAGE).right_rank == 0
+def answers(project, recipes, manifest, testset):
+    """Return whether models are right, by recipe and image."""
+    found = {}
+    for recipe in recipes:
+        rows = read(project, f"predictions/{recipe}/{manifest}/{testset}")
+        for shard, row, rank in rows.select(*IMAGE, "right_rank").iter_rows():
+            found[recipe, shard, row] = rank == 0
+    return found
 
 
 def exact_bounds(correct, images):
@@ -127,16 +139,17 @@ def searched(request):
 def test_accuracies_in_tables_1_and_4_match_the_predictions(request, run, name, models):
     project = request.getfixturevalue(run)
     rows = table(project, name)
-    shown = rows[rows.in_grid]
+    shown = rows.filter("in_grid")
 
     assert len(shown) == models * len(TEST_SETS)
-    assert rows[~rows.in_grid].accuracy.isna().all()
-    for row in shown.itertuples():
-        right = [answers(project, recipe, row.manifest, row.testset) for recipe in SEEDS[run]]
-        correct, images = [each.sum() for each in right], len(right[0])
-        assert (row.images, row.correct) == (images, sum(correct))
-        assert row.accuracy == CLOSE(sum(correct) / images / len(right))
-        assert (row.accuracy_low, row.accuracy_high) == CLOSE(bounds_over_seeds(correct, images))
+    assert rows.filter(~pl.col("in_grid"))["accuracy"].is_null().all()
+    for row in shown.iter_rows(named=True):
+        right = [answers(project, [seed], row["manifest"], row["testset"]) for seed in SEEDS[run]]
+        correct, images = [sum(each.values()) for each in right], len(right[0])
+        assert (row["images"], row["correct"]) == (images, sum(correct))
+        assert row["accuracy"] == CLOSE(sum(correct) / images / len(right))
+        bounds = bounds_over_seeds(correct, images)
+        assert (row["accuracy_low"], row["accuracy_high"]) == CLOSE(bounds)
 
 
 @pytest.mark.parametrize(
@@ -151,21 +164,22 @@ def test_accuracies_in_tables_1_and_4_match_the_predictions(request, run, name, 
 )
 def test_changes_in_tables_1_and_4_match_both_predictions(request, run, name, against):
     project, kind = request.getfixturevalue(run), {"baseline": "relative"}.get(against, against)
-    rows = table(project, name)
-    compared = rows[rows.in_grid & rows[against].notna()]
+    compared = table(project, name).filter("in_grid", pl.col(against).is_not_null())
 
     assert len(compared)
-    for row in compared.itertuples():
+    for row in compared.iter_rows(named=True):
         right, was_right = (
-            pd.concat({seed: answers(project, seed, manifest, row.testset) for seed in SEEDS[run]})
-            for manifest in (row.manifest, getattr(row, against))
+            answers(project, SEEDS[run], row[manifest], row["testset"])
+            for manifest in ("manifest", against)
         )
-        change = right.sum() / was_right.sum() - 1 if was_right.any() else np.nan
-        assert getattr(row, f"{kind}_change") == CLOSE(change)
+        before = sum(was_right.values())
+        change = CLOSE(sum(right.values()) / before - 1) if before else None
+        assert row[f"{kind}_change"] == change
         if against == "baseline":
-            assert row.compared == len(right) / len(SEEDS[run])
-            lost, gained = (was_right & ~right).sum(), (right & ~was_right).sum()
-            assert (row.lost, row.gained) == (lost, gained)
+            assert row["compared"] == len(right) / len(SEEDS[run])
+            lost = sum(was_right[image] and not right[image] for image in was_right)
+            gained = sum(right[image] and not was_right[image] for image in right)
+            assert (row["lost"], row["gained"]) == (lost, gained)
 
 
 @pytest.mark.parametrize(
@@ -182,139 +196,136 @@ def test_sizes_in_tables_of_accuracies_match_the_manifests(request, run, name):
     rows = table(project, name)
 
     assert len(rows)
-    for row in rows.itertuples():
-        size = train_set_size(project, row.manifest)
-        assert row.size == size
-        if name != "table3" and pd.notna(row.baseline):
-            assert row.removed == train_set_size(project, row.baseline) - size
+    for row in rows.iter_rows(named=True):
+        size = train_set_size(project, row["manifest"])
+        assert row["size"] == size
+        if name != "table3" and row["baseline"] is not None:
+            assert row["removed"] == train_set_size(project, row["baseline"]) - size
 
 
 @SLOW
 def test_table_3_matches_the_predictions_of_the_first_seed(seeded):
-    rows = table(seeded, "table3")
-    shown = rows[rows.in_grid]
+    shown = table(seeded, "table3").filter("in_grid")
 
-    assert shown.manifest.nunique() == 2  # the deduplicated set and its core set
-    for manifest, cells in shown.groupby("manifest"):
-        right = {name: answers(seeded, "brief", manifest, name) for name in TEST_SETS}
-        *cells, average = cells.itertuples()
-        assert [cell.testset for cell in cells] == [*TEST_SETS]
-        for cell in cells:
-            correct, images = right[cell.testset].sum(), len(right[cell.testset])
-            assert (cell.images, cell.correct) == (images, correct)
-            assert cell.accuracy == CLOSE(correct / images)
-            found = (cell.accuracy_low, cell.accuracy_high)
+    assert shown["manifest"].n_unique() == 2  # the deduplicated set and its core set
+    for (manifest,), rows in shown.group_by("manifest"):
+        *cells, average = rows.to_dicts()
+        assert [cell["testset"] for cell in cells] == [*TEST_SETS]
+        right = [answers(seeded, ["brief"], manifest, name).values() for name in TEST_SETS]
+        for cell, each in zip(cells, right, strict=True):
+            correct, images = sum(each), len(each)
+            assert (cell["images"], cell["correct"]) == (images, correct)
+            assert cell["accuracy"] == CLOSE(correct / images)
+            found = (cell["accuracy_low"], cell["accuracy_high"])
             assert found == CLOSE(exact_bounds(correct, images))
-        assert average.accuracy == CLOSE(np.mean([each.mean() for each in right.values()]))
-        assert average.correct == sum(each.sum() for each in right.values())
+        assert average["accuracy"] == CLOSE(np.mean([sum(each) / len(each) for each in right]))
+        assert average["correct"] == sum(map(sum, right))
 
 
 def test_table_2_counts_no_near_duplicates_by_an_encoder_that_distinguishes_nothing(finished):
     """This world's encoder is not trained: all of its pairs would be near duplicates."""
-    for row in table(finished, "table2").itertuples():
-        similarity = nearest(finished, f"neighbors/own/{row.corpus}")[row.testset]
-        (check,) = read(finished, f"encoder_checks/own/{row.testset}").itertuples()
+    for row in table(finished, "table2").iter_rows(named=True):
+        similarity = nearest(finished, f"neighbors/own/{row['corpus']}", row["testset"])
+        (check,) = read(finished, f"encoder_checks/own/{row['testset']}").to_dicts()
 
-        assert (1 - similarity < 0.05).all()
-        assert check.collapsed
-        assert np.isnan(row.near_duplicates)
-        assert row.note == "the encoder does not distinguish images"
-        assert row.images == len(similarity)
+        assert all(1 - each < 0.05 for each in similarity.values())
+        assert check["collapsed"]
+        assert row["near_duplicates"] is None
+        assert row["note"] == "the encoder does not distinguish images"
+        assert row["images"] == len(similarity)
 
 
 def test_table_2_counts_test_images_within_the_distance(told_apart):
     rows = table(told_apart, "table2")
 
-    assert 0 < rows.near_duplicates.sum() < rows.images.sum()
-    for row in rows.itertuples():
-        similarity = nearest(told_apart, f"neighbors/own/{row.corpus}")[row.testset]
-        count, images = (1 - similarity < 0.05).sum(), len(similarity)
-        assert (row.near_duplicates, row.images) == (count, images)
-        assert row.share == count / images
-        assert (row.share_low, row.share_high) == CLOSE(exact_bounds(count, images))
+    assert 0 < rows["near_duplicates"].sum() < rows["images"].sum()
+    for row in rows.iter_rows(named=True):
+        similarity = nearest(told_apart, f"neighbors/own/{row['corpus']}", row["testset"])
+        count, images = sum(1 - each < 0.05 for each in similarity.values()), len(similarity)
+        assert (row["near_duplicates"], row["images"]) == (count, images)
+        assert row["share"] == count / images
+        assert (row["share_low"], row["share_high"]) == CLOSE(exact_bounds(count, images))
 
 
 def test_table_5_correlates_the_ranks_of_two_encoders(told_apart):
-    first, second = (nearest(told_apart, f"neighbors/{name}/small") for name in ("own", "trained"))
-    for row in table(told_apart, "table5").itertuples():
-        similarities = pd.DataFrame({"first": first, "second": second}).loc[row.testset]
+    paths = [f"neighbors/{name}/small" for name in ("own", "trained")]
+    for row in table(told_apart, "table5").iter_rows(named=True):
+        first, second = paired(told_apart, *paths, row["testset"])
 
-        assert row.images == len(similarities)
-        assert row.correlation == CLOSE(similarities.corr(method="spearman").iloc[0, 1])
+        assert row["images"] == len(first)
+        assert row["correlation"] == CLOSE(stats.spearmanr(first, second).statistic)
 
 
 def test_the_check_of_an_encoder_compares_its_embeddings(searched):
-    rows = read(searched, "embeddings/own/sketch/*").embedding
+    rows = read(searched, "embeddings/own/sketch/*")["embedding"]
     vectors = np.stack([np.frombuffer(value, "<f2") for value in rows]).astype(np.float64)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    (check,) = read(searched, "encoder_checks/own/sketch").itertuples()
-    shown = table(searched, "encoders").set_index(["encoder", "testset"]).loc["own", "sketch"]
+    (check,) = read(searched, "encoder_checks/own/sketch").to_dicts()
+    (shown,) = table(searched, "encoders").filter(encoder="own", testset="sketch").to_dicts()
 
     pairs = (vectors @ vectors.T)[np.triu_indices(len(vectors), 1)]
 
-    assert check.samples == len(vectors)
-    assert check.random_mean == pytest.approx(pairs.mean())
-    assert shown.random_q50 == check.random_q50 == pytest.approx(np.median(pairs))
+    assert check["samples"] == len(vectors)
+    assert check["random_mean"] == pytest.approx(pairs.mean())
+    assert shown["random_q50"] == check["random_q50"] == pytest.approx(np.median(pairs))
 
 
 def test_table_6_counts_the_samples_near_the_gap(searched):
-    gaps = nearest(searched, "neighbors/own/small").rename("gap").reset_index()
-    for row in table(searched, "table6").itertuples():
-        similar = read(searched, f"similarities/own/{row.corpus}/*").astype({"testset": str})
-        similar = similar[similar.testset == row.testset].merge(
-            gaps, on=["testset", "test_shard", "test_row"], suffixes=("", "_small")
-        )
-        pruning = "all" if row.corpus == "small" else f"{START}.{row.testset}-pruned"
-        manifest = read(searched, f"manifests/{row.corpus}/{pruning}/*")[["shard", "row", "kept"]]
-        both = similar.merge(manifest, on=["shard", "row"])
-        near = both.kept & (both.gap_small > 0) & (both.similarity / both.gap_small > 0.9)
+    for row in table(searched, "table6").iter_rows(named=True):
+        corpus, testset = row["corpus"], row["testset"]
+        gaps = nearest(searched, "neighbors/own/small", testset)
+        pruning = "all" if corpus == "small" else f"{START}.{testset}-pruned"
+        manifest = read(searched, f"manifests/{corpus}/{pruning}/*").filter("kept").select(IMAGE)
+        similar = read(searched, f"similarities/own/{corpus}/*").filter(testset=testset)
+        both = similar.join(manifest, on=IMAGE).select("test_shard", "test_row", "similarity")
+        pairs = [(each, gaps[tuple(image)]) for *image, each in both.iter_rows()]
 
-        assert row.near_gap == near.sum()
-        assert row.not_normalized == (both.kept & (both.gap_small <= 0)).sum()
+        assert row["near_gap"] == sum(gap > 0 and each / gap > 0.9 for each, gap in pairs)
+        assert row["not_normalized"] == sum(gap <= 0 for _, gap in pairs)
 
 
 def test_table_7_compares_both_nearest_neighbours(searched):
-    small = nearest(searched, "neighbors/own/small")
-    whole = nearest(searched, "neighbors/own/large")
-    web = nearest(searched, f"kept_neighbors/own/{START}/large")
-    rows = table(searched, "table7")
-    for name in TEST_SETS:
-        for row, large in zip(rows[rows.testset == name].itertuples(), (whole, web), strict=True):
-            nearer, images = (large[name] > small[name]).sum(), len(small[name])
+    searches = ("neighbors/own/large", f"kept_neighbors/own/{START}/large")
+    for testset in TEST_SETS:
+        rows = table(searched, "table7").filter(testset=testset).iter_rows(named=True)
+        for row, search in zip(rows, searches, strict=True):
+            large, small = paired(searched, search, "neighbors/own/small", testset)
+            nearer, images = (large > small).sum(), len(small)
 
-            assert (row.nearer, row.images) == (nearer, images)
-            assert row.ties == (large[name] == small[name]).sum()
-            assert row.share == nearer / images
-            assert (row.share_low, row.share_high) == CLOSE(exact_bounds(nearer, images))
+            assert (row["nearer"], row["images"]) == (nearer, images)
+            assert row["ties"] == (large == small).sum()
+            assert row["share"] == nearer / images
+            assert (row["share_low"], row["share_high"]) == CLOSE(exact_bounds(nearer, images))
 
 
 def test_the_deduplication_table_counts_removed_samples_by_similarity(searched):
-    similarity = read(searched, "duplicates/own/large/*").similarity
-    for row in table(searched, "deduplication").itertuples():
-        assert row.removed == (similarity > row.threshold).sum()
-        assert row.kept + row.removed == len(similarity)
+    similarity = read(searched, "duplicates/own/large/*")["similarity"]
+    for row in table(searched, "deduplication").iter_rows(named=True):
+        assert row["removed"] == (similarity > row["threshold"]).sum()
+        assert row["kept"] + row["removed"] == len(similarity)
 
 
 def test_no_kept_neighbour_exceeds_the_gap(searched):
     """The nearest kept image is also recomputed here, among all embeddings."""
-    embeddings = read(searched, "embeddings/own/large/*")
-    manifest = read(searched, f"manifests/large/{START}.sketch-pruned/*")
-    rows = embeddings.merge(manifest[manifest.kept], on=["shard", "row"])
+    manifest = read(searched, f"manifests/large/{START}.sketch-pruned/*").filter("kept")
+    rows = read(searched, "embeddings/own/large/*").join(manifest, on=IMAGE, maintain_order="left")
     tests = read(searched, "embeddings/own/sketch/*")
     train, test = (
-        np.stack([np.frombuffer(value, "<f2") for value in table.embedding])
+        np.stack([np.frombuffer(value, "<f2") for value in table["embedding"]])
         for table in (rows, tests)
     )
     best = plain_cosines(test, train).max(axis=1)
 
-    gaps = nearest(searched, "neighbors/own/small")["sketch"].to_numpy()
-    found = nearest(searched, "kept_neighbors/own/sketch-pruned/large")["sketch"].to_numpy()
-    check = table(searched, "gap_check")
-    (row,) = check[(check.search == "sketch-pruned") & (check.testset == "sketch")].itertuples()
+    search = "kept_neighbors/own/sketch-pruned/large"
+    found, gaps = paired(searched, search, "neighbors/own/small", "sketch")
+    check = table(searched, "gap_check").filter(search="sketch-pruned", testset="sketch")
+    (row,) = check.to_dicts()
 
-    np.testing.assert_array_equal(found, best)
+    addresses = tests.select(IMAGE).iter_rows()
+    assert nearest(searched, search, "sketch") == dict(zip(addresses, best, strict=True))
     assert (found <= gaps).all()
-    assert (row.above, row.below, row.ties) == (0, (found < gaps).sum(), (found == gaps).sum())
+    below, ties = (found < gaps).sum(), (found == gaps).sum()
+    assert (row["above"], row["below"], row["ties"]) == (0, below, ties)
 
 
 def test_near_and_far_pruning_by_half_divide_the_samples(project):
@@ -322,9 +333,9 @@ def test_near_and_far_pruning_by_half_divide_the_samples(project):
     parts = [f"results_micro/{folder}/{part}.json" for folder in folders for part in PARTS]
     project.run(target=" ".join(parts))
 
-    near, far = (read(project, f"{folder}/*") for folder in folders)
-    base = read(project, f"manifests/large/{START}/*").kept
+    near, far = (read(project, f"{folder}/*")["kept"] for folder in folders)
+    base = read(project, f"manifests/large/{START}/*")["kept"]
 
-    assert ((near.kept | far.kept) == base).all()
-    overlap = (near.kept & far.kept).sum()  # half of an odd number is rounded
-    assert overlap == near.kept.sum() + far.kept.sum() - base.sum() <= 1
+    assert ((near | far) == base).all()
+    overlap = (near & far).sum()  # half of an odd number is rounded
+    assert overlap == near.sum() + far.sum() - base.sum() <= 1

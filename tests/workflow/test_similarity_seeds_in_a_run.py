@@ -1,17 +1,16 @@
-"""A run with two seeds and random sets; test_recomputed.py recomputes its tables by pandas."""
+"""A run with two seeds and random sets; test_recomputed.py recomputes its tables by polars."""
 
 import json
 
-import pandas as pd
 import pytest
+from microproject import read
 from seededworld import BASES, SETTINGS, TABLES, WEB
 
 pytestmark = pytest.mark.slow
 
 
 def size(project, pruning):
-    parts = (project.results / f"manifests/large/{pruning}").glob("*.parquet")
-    return pd.concat(map(pd.read_parquet, parts)).kept.sum()
+    return read(project, f"manifests/large/{pruning}/*")["kept"].sum()
 
 
 def test_the_random_set_has_the_size_of_the_pruned_one_but_other_samples(seeded):
