@@ -15,7 +15,10 @@ def plain(text: object) -> str:
     >>> plain("naïve 日本 👩\u200d🔬")
     'naïve 日本 👩\u200d🔬'
     """
-    return "".join(_spelt(character) for character in str(text))
+    line = str(text)
+    if line.isprintable():  # as nearly all texts are; then it has none of them
+        return line
+    return "".join(map(_spelt, line))
 
 
 def cell(text: str) -> str:

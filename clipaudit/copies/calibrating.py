@@ -98,11 +98,15 @@ def calibrate_hashes(
     copies = plan_copies(len(originals))
     views = [hashed(test_views(each)) for each in originals]
 
-    def hashes(some: Sequence[int]) -> Iterator[Hashed]:
-        return (hashed(train_views(copy)) for copy in make_copies(originals, copies, some))
+    def hashes(some: Sequence[int]) -> Iterator[tuple[Hashed, Int64[np.ndarray, " o"]]]:
+        found = [hashed(train_views(copy)) for copy in make_copies(originals, copies, some)]
+        return zip(found, hash_distances(found, views), strict=True)
 
-    made_ones = list(spread(hashes, len(copies.original), workers=workers, each=WORTH_A_PROCESS))
-    blocks = [hash_distances(made_ones, views)]
+    numbers = len(copies.original)
+    found = list(spread(hashes, numbers, workers=workers, each=WORTH_A_PROCESS))
+    made_ones = [copy for copy, _ in found]
+    rows = [row for _, row in found]
+    blocks = [np.array(rows, np.int64).reshape(numbers, len(originals))]
     repeats = _repeats(originals, views)
     measured = measure_distances(
         copies, repeats, blocks, originals=len(originals), largest=MAX_DISTANCE
