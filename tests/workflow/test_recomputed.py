@@ -1,7 +1,6 @@
 """The report's numbers recomputed by polars from the Parquet files of a run."""
 
 from functools import partial
-from math import sqrt
 
 import numpy as np
 import polars as pl
@@ -76,8 +75,8 @@ def bounds_over_seeds(correct, images):
     """Return the images' interval of the mean, widened by the variance between seeds.
 
     A bound differs from the mean by Student's factor times the root of both variances, with
-    Satterthwaite's degrees of freedom. The images' variance is that of a normal interval as wide as
-    the exact one.
+    Satterthwaite's degrees of freedom, or of the seeds' alone, if that is wider. The images'
+    variance is that of a normal interval as wide as the exact one.
     """
     mean, bounds = np.mean(correct), exact_bounds(np.mean(correct), images)
     share, of_seeds = mean / images, 0
@@ -88,8 +87,9 @@ def bounds_over_seeds(correct, images):
     found = []
     for bound in bounds:
         whole = ((bound - share) / stats.norm.ppf(0.975)) ** 2 + of_seeds
-        degrees = (len(correct) - 1) * (whole / of_seeds) ** 2
-        found.append(share + np.sign(bound - share) * stats.t.ppf(0.975, degrees) * sqrt(whole))
+        degrees = len(correct) - 1, (len(correct) - 1) * (whole / of_seeds) ** 2
+        far = stats.t.ppf(0.975, degrees) * np.sqrt([of_seeds, whole])
+        found.append(share + np.sign(bound - share) * far.max())
     return max(found[0], 0), min(found[1], 1)
 
 
