@@ -139,10 +139,11 @@ img2dataset: .uv/img2dataset/.synced
 test-slow: .venv/.synced .uv/moto/.synced img2dataset
 	$(BIN)/pytest -m "slow and not browser and not pins"
 
-# Exports loaded by Hugging Face's datasets and by mlcroissant, and Parquet files written by
-# datasets; skipped if these programs are not installed.
+# Exports loaded by Hugging Face's datasets and by mlcroissant, Parquet files written by datasets, and
+# stock open_clip_train, with pandas from there; skipped if these programs are not installed.
 test-readers: .venv/.synced .uv/readers/.synced
 	$(BIN)/pytest tests/exports/test_readers.py tests/imports/test_files_of_datasets.py \
+	  tests/cli/test_stream_open_clip.py \
 	  tests/workflow/test_audit_of_data.py::test_files_written_by_datasets_give_the_true_answer
 
 # The wheel with the lowest and with the highest versions that pyproject.toml allows: two

@@ -3,11 +3,14 @@
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-PYTHON = Path(__file__).parents[1] / ".uv/readers/bin/python"
+READERS = Path(__file__).parents[1] / ".uv/readers"
+PYTHON = READERS / "bin/python"
+PACKAGES = READERS / "lib/python{}.{}/site-packages".format(*sys.version_info)
 
 needs_readers = pytest.mark.skipif(
     not PYTHON.exists(), reason="no datasets, no mlcroissant: `make test-readers` installs them"

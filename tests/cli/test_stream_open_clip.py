@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from readersenvironment import PACKAGES, needs_readers
 from sealedstore import PHOTO, TEXT, picture, put, text_shard, write_tar
 
 TINY = {
@@ -22,6 +23,7 @@ TINY = {
 # the reader that open_clip_train puts before its training, then its main
 PROGRAM = """
 import json, sys
+sys.path.append(sys.argv.pop())  # for pandas, which open_clip_train imports
 import open_clip, open_clip_train.data as data, open_clip_train.main as stock
 if __name__ == "__main__":
     open_clip.add_model_config(sys.argv[1])
@@ -68,7 +70,7 @@ def train(tmp_path, url, samples):
     }
     arguments = [text for name, value in settings.items() for text in (f"--{name}", str(value))]
     return subprocess.run(
-        [sys.executable, "program.py", "tiny.json", url, *arguments],
+        [sys.executable, "program.py", "tiny.json", url, *arguments, str(PACKAGES)],
         cwd=tmp_path,
         env=os.environ | {"OMP_NUM_THREADS": "1"},
         capture_output=True,
@@ -77,6 +79,7 @@ def train(tmp_path, url, samples):
     )
 
 
+@needs_readers
 def test_stock_open_clip_trains_on_the_kept_samples(tmp_path, corpus):
     url = f"pipe:{sys.executable} -m clipaudit.cli.stream {corpus} {{0..2}}"
 
