@@ -5,6 +5,7 @@
 Makes one shard of JPEGs in a temporary folder and prints, best of three rounds: start-up in ms (a
 whole run over a shard of one sample, median of 21), MB/s of the shard filtered into a pipe, and
 MB/s that open_clip_train's input pipeline reads in one process (decode, crop to 224, tokenize).
+open_clip_train imports pandas: install it first, and remove it afterwards, as it slows every job.
 """
 
 import argparse
