@@ -98,12 +98,12 @@ def calibrate_hashes(
     copies = plan_copies(len(originals))
     views = [hashed(test_views(each)) for each in originals]
 
-    def hashes(some: Sequence[int]) -> Iterator[tuple[Hashed, Int64[np.ndarray, " o"]]]:
+    def compared(some: Sequence[int]) -> Iterator[tuple[Hashed, Int64[np.ndarray, " o"]]]:
         found = [hashed(train_views(copy)) for copy in make_copies(originals, copies, some)]
         return zip(found, hash_distances(found, views), strict=True)
 
     numbers = len(copies.original)
-    found = list(spread(hashes, numbers, workers=workers, each=WORTH_A_PROCESS))
+    found = list(spread(compared, numbers, workers=workers, each=WORTH_A_PROCESS))
     made_ones = [copy for copy, _ in found]
     rows = [row for _, row in found]
     blocks = [np.array(rows, np.int64).reshape(numbers, len(originals))]

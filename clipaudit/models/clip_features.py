@@ -28,7 +28,7 @@ class ClipEmbedder(Embedder):
     def features(
         self, pictures: Sequence[UInt8[np.ndarray, "_ _ 3"]]
     ) -> Float32[np.ndarray, "n d"]:
-        """Return the raw embeddings of RGB images, computed as one batch."""
+        """Return the raw embeddings of one or more RGB images, computed as one batch."""
         pixels = np.stack([self._preparation.pixels(Image.fromarray(each)) for each in pictures])
         rows = list(range(len(pictures)))
         batch = PictureBatch(0, rows, [""] * len(rows), torch.from_numpy(pixels), [])

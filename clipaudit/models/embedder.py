@@ -20,7 +20,7 @@ class Embedder(ABC):
     def features(
         self, pictures: Sequence[UInt8[np.ndarray, "_ _ 3"]]
     ) -> Float32[np.ndarray, "n d"]:
-        """Return the raw embeddings of RGB images."""
+        """Return the raw embeddings of one or more RGB images."""
 
     @abstractmethod
     def of_samples(

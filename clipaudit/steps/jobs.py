@@ -6,7 +6,6 @@ depend on it; an updated library starts none.
 """
 
 import contextlib
-import gc
 import io
 import os
 import tempfile
@@ -23,6 +22,7 @@ from clipaudit.steps.command import workflow_arguments
 from clipaudit.steps.inputs import is_pointer
 from clipaudit.steps.step import named
 from clipaudit.suggestions import did_you_mean
+from clipaudit.uncollected import uncollected
 
 if TYPE_CHECKING:
     from clipaudit.config.settings import Settings
@@ -79,7 +79,7 @@ def read_workflow(targets: Sequence[str], arguments: Sequence[str] = ()) -> Work
     script, such as `all_tables`, only name targets and are skipped. Raise ConfigError for invalid
     settings, and InputError for an unknown target or a missing file.
     """
-    with _quiet(targets), _uncollected():
+    with _quiet(targets), uncollected():
         from snakemake.cli import parse_args
 
         _, settings = parse_args([*workflow_arguments(), *arguments, "--", *targets])
@@ -99,18 +99,6 @@ def workflow_of(graph: Any, config: Mapping[str, Any]) -> Workflow:  # noqa: ANN
     jobs = _with_lists_spread(jobs)
     results, store = Path(config["results"]), Path(config["store"])
     return Workflow(results, store, jobs, config.get("shared_store"))
-
-
-@contextlib.contextmanager
-def _uncollected() -> Iterator[None]:
-    """Pause garbage collection: the graph only grows, and walking it takes a third of the time."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 @contextlib.contextmanager

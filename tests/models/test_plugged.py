@@ -1,5 +1,6 @@
 """A plug-in encoder's valid results, and the errors for invalid ones."""
 
+import subprocess
 import sys
 
 import numpy as np
@@ -86,3 +87,15 @@ def test_a_plugin_changed_after_the_plan_is_refused(made, tmp_path):
 
     with pytest.raises(StepError, match=r"is colourtools 1\.1 .* now, colourtools 1\.0 .* then"):
         encoder.plugin.make({}, device="cpu")
+
+
+def test_a_job_with_a_plugged_encoder_does_not_import_open_clip():
+    """It takes four seconds: these are the modules that embed.py imports."""
+    program = (
+        "import sys, clipaudit.embeddings.embedding, clipaudit.models.device\n"
+        "import clipaudit.models.encoders, clipaudit.models.pictures\n"
+        "print(sorted(sys.modules.keys() & {'open_clip', 'timm', 'torch', 'torchvision'}))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+
+    assert done.stdout == "['torch']\n", done.stderr
