@@ -133,7 +133,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
     ),
     "copies_within": Listing(
         title="Training images that repeat another one",
-        caption="Training images that repeat another one: those beyond the first of each group. "
+        caption="All images of a group but the first are repeats. "
         "Copies of copies are in one group. 95 % intervals are exact.",
         corner="Corpus",
         name=lambda row: row["corpus_title"],
