@@ -105,7 +105,7 @@ slurm-profile: .venv/.slurm
 	@test -e "$(SLURM_PROFILE)" || cp profiles/slurm/config.yaml "$(SLURM_PROFILE)"
 	@echo "Your account and partitions: the first lines of $(SLURM_PROFILE)"
 
-# Separate, because it makes each start of Snakemake half as slow again.
+# Separate, because it makes each start of Snakemake half as slow again, and pandas slows each job.
 .venv/.slurm: .venv/.synced envs/slurm.lock
 	$(UV) pip install --quiet --python $(BIN)/python --no-deps --requirement envs/slurm.lock
 	touch $@

@@ -59,6 +59,12 @@ def test_no_lock_has_pandas_since_pyarrow_imports_it_in_every_job(kind):
     assert "pandas" not in names(locked(kind))
 
 
+def test_the_slurm_plugin_finds_what_it_imports():  # it is installed without its dependencies
+    everything = names(locked("slurm") | locked("cpu"))
+
+    assert {"pandas", "numpy", "python-dateutil", "six", "throttler"} <= everything
+
+
 def test_both_kinds_differ_only_in_gpu_packages():
     differing = names(installed("cpu") ^ installed("gpu"))
 
