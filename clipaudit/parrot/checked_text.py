@@ -11,11 +11,11 @@ import pyarrow.compute as pc
 
 from clipaudit.corpora.listing import open_parquet
 from clipaudit.errors import InputError
+from clipaudit.parrot.settings import ANSWER
 from clipaudit.plaindata import Row
 from clipaudit.plaintext import plain
 
 NAMES = ("uid", "key")  # columns that identify a row's image; the first present one counts
-ANSWER = "has_text"
 _WORDS = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 _WORDS |= {"1.0": True, "0.0": False}  # pandas writes a column with gaps as floats
 

@@ -11,6 +11,7 @@ from clipaudit.parrot.curated_settings import Curations, Evidence
 from clipaudit.parrot.unicode_scripts import is_script
 
 OWN_SPOTTERS = ("rapidocr", "dataset", "given")
+ANSWER = "has_text"  # the column of the files in `checked`
 MOST_CLUSTERS = 4000  # the paper's number, if the settings name none
 
 TypeShare = Annotated[float, Field(gt=0, le=1)]

@@ -3,10 +3,12 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-
-import pyarrow as pa
+from typing import TYPE_CHECKING
 
 from clipaudit.store.store import Pointer, Store
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 LeftOut = Mapping[str, Sequence[str]]  # by reason: results that are left out, such as curves/a/b
 
@@ -15,14 +17,14 @@ _NAMED = 3  # results in a sentence
 _UNTRAINED = 12  # models in a sentence
 
 
-def noted(table: pa.Table, left_out: LeftOut) -> pa.Table:
+def noted(table: "pa.Table", left_out: LeftOut) -> "pa.Table":
     """Return the table with a note of the results it lacks; unchanged if there are none."""
     if not left_out:
         return table
     return table.replace_schema_metadata({_KEY: json.dumps(joined([left_out]), sort_keys=True)})
 
 
-def left_out_of(schema: pa.Schema) -> LeftOut:
+def left_out_of(schema: "pa.Schema") -> LeftOut:
     """Return the results that a stored table lacks."""
     found: LeftOut = json.loads((schema.metadata or {}).get(_KEY, b"{}"))
     return found

@@ -153,6 +153,7 @@ def _module_name(path: Path) -> str:
     return ".".join(parts[start:])
 
 
+@cache
 def _is_plumbing(name: str) -> bool:
     rooms = PLUMBING - {"clipaudit"}
     within = name in PLUMBING or any(name.startswith(f"{room}.") for room in rooms)
@@ -178,6 +179,7 @@ def _reachable(script: Path) -> set[str]:
     return found
 
 
+@cache
 def _imported(path: Path, name: str) -> list[str]:
     """Return the modules that a code file imports; `name` resolves its relative imports."""
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
