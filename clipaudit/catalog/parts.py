@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from clipaudit.catalog.samples.catalog import Address, SampleCatalog
 from clipaudit.catalog.samples.forms import Beside, Fate, Section
 from clipaudit.catalog.scores import ScoreTable
 from clipaudit.catalog.view_parts import Columns
-from clipaudit.config.audits import audits, plugged_among, said_by
+from clipaudit.config.audits import Audit, audits, plugged_among, said_by
 from clipaudit.config.settings import Settings
 from clipaudit.plaindata import Json
 from clipaudit.store.store import Store
@@ -75,5 +76,10 @@ def audit_parts(names: Iterable[str]) -> list[AuditPart]:
 
     `names` are those of enabled audits, of views, of tables, or of a fate's parts.
     """
-    every = audits(plugged_among(names))
-    return [said_by(audit, "reports.samples", "PART", _NOTHING) for audit in every]
+    return [audit_part(audit) for audit in audits(plugged_among(names))]
+
+
+def audit_part(audit: Audit[Any]) -> AuditPart:
+    """Return the part of an audit; a plug-in that has none gets an empty one."""
+    found: AuditPart = said_by(audit, "reports.samples", "PART", _NOTHING)
+    return found

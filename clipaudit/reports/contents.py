@@ -1,6 +1,6 @@
 """An audit's declaration of its reports, by name."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,9 +29,8 @@ class SampleNumbers:
 class Look:
     """A yes-or-no question that a person answers for images of a corpus.
 
-    The images are a random sample of the catalog's `view`; the `shapes` of a sample's fate are
-    drawn over each. The report saves a file with the column `answer`, for use in the setting
-    `setting`.
+    The images are a random sample of the catalog's `view`, each with the shapes of the audit's
+    `AuditPart`. The report saves a file with the column `answer`, for use in the setting `setting`.
     """
 
     corpus: str
@@ -39,7 +38,6 @@ class Look:
     question: str
     answer: str
     setting: str
-    shapes: Callable[[Mapping[str, Any]], Iterable[str]]
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 import duckdb
 from markupsafe import Markup
 
+from clipaudit.catalog.parts import AuditPart, audit_part
 from clipaudit.catalog.samples.catalog import Address
 from clipaudit.catalog.samples.fate import fate_at
 from clipaudit.catalog.sqltext import identifier
@@ -65,7 +66,7 @@ def look_pages(catalog: Path, run: Settings) -> list[LookPage]:
             if not has_pictures(run, look.corpus):
                 continue
             addresses = _drawn(catalog, look)
-            if pictures := tuple(_looked_at(catalog, look, addresses)):
+            if pictures := tuple(_looked_at(catalog, audit_part(audit), addresses)):
                 found.append(LookPage(look, plain(run.title(look.corpus)), pictures))
     return found
 
@@ -89,7 +90,7 @@ def _drawn(catalog: Path, look: Look) -> list[Address]:
     return [Address(look.corpus, shard, row) for shard, row in rows]
 
 
-def _looked_at(catalog: Path, look: Look, addresses: Iterable[Address]) -> Iterable[LookedAt]:
+def _looked_at(catalog: Path, part: AuditPart, addresses: Iterable[Address]) -> Iterable[LookedAt]:
     """Yield the images of a page, once for each uid, since samples with one uid are equal."""
     met: set[str] = set()
     with excerpt(catalog, addresses) as connection:
@@ -103,5 +104,5 @@ def _looked_at(catalog: Path, look: Look, addresses: Iterable[Address]) -> Itera
             uid = str(sample["uid"])
             if uid not in met:
                 met.add(uid)
-                shapes = Markup("".join(look.shapes(fate)))  # escaped where they are made
+                shapes = Markup("".join(part.shapes(fate)))  # escaped where they are made
                 yield LookedAt(each, uid, sample["width"], sample["height"], shapes)

@@ -10,7 +10,6 @@ from clipaudit.parrot.reports.galleries import parrot_galleries
 from clipaudit.parrot.reports.inspected_figures import inspected_figures
 from clipaudit.parrot.reports.probe_figures import probe_figures
 from clipaudit.parrot.reports.profile import profile_tables
-from clipaudit.parrot.reports.samples import PART
 from clipaudit.parrot.settings import ANSWER, Parrot
 from clipaudit.reports.contents import Contents, Look, SampleNumbers, VectorMap
 from clipaudit.reports.specification import part_files
@@ -49,7 +48,6 @@ def _looks(run: Settings) -> Sequence[Look]:
             question="Is there text in the image?",
             answer=ANSWER,
             setting=f"parrot.checked.{name}",
-            shapes=PART.shapes,
         )
         for name in (audit.corpora if audit else ())
         if run.corpora[name].world is None
