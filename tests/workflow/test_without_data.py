@@ -1,11 +1,10 @@
 """Plans of runs whose data is not here, such as the papers' settings, on any laptop."""
 
-import resource
+import os
 
 import pytest
 
 PLAN = ("--dry-run", "--config", "without_data=true")
-MOST_MEGABYTES = 2_000
 
 
 @pytest.fixture
@@ -39,13 +38,23 @@ def test_the_demo_is_planned_without_errors(fresh):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "settings", ["config/laion400m.yaml", "config/dejavu.yaml", "config/dejavu_small.yaml"]
+    ("settings", "megabytes"),
+    [
+        ("config/laion400m.yaml", 2_000),
+        ("config/dejavu.yaml", 3_000),  # 22,000 of its 42,000 jobs blur a shard each
+        ("config/dejavu_small.yaml", 2_000),
+    ],
 )
-def test_a_papers_run_is_planned_within_two_gigabytes(fresh, settings):
-    output = fresh.run(*PLAN, "--quiet", "rules", config=settings, target="all_tables")
+def test_a_papers_run_is_planned_in_a_laptops_memory(fresh, settings, megabytes):
+    planning = fresh.start(*PLAN, "--quiet", "rules", config=settings, target="all_tables")
+    with planning.stdout:
+        output = planning.stdout.read()
 
+    _, status, used = os.wait4(planning.pid, 0)  # by itself, not the largest of all children
+    planning.returncode = os.waitstatus_to_exitcode(status)
+    assert planning.returncode == 0, output
     assert "report_table" in output
-    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < MOST_MEGABYTES * 1024
+    assert used.ru_maxrss < megabytes * 1024
 
 
 TARGETS = """\
