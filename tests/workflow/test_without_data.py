@@ -5,6 +5,7 @@ import os
 import pytest
 
 PLAN = ("--dry-run", "--config", "without_data=true")
+MOST_MEGABYTES = 2_000
 
 
 @pytest.fixture
@@ -38,14 +39,9 @@ def test_the_demo_is_planned_without_errors(fresh):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("settings", "megabytes"),
-    [
-        ("config/laion400m.yaml", 2_000),
-        ("config/dejavu.yaml", 3_000),  # 22,000 of its 42,000 jobs blur a shard each
-        ("config/dejavu_small.yaml", 2_000),
-    ],
+    "settings", ["config/laion400m.yaml", "config/dejavu.yaml", "config/dejavu_small.yaml"]
 )
-def test_a_papers_run_is_planned_in_a_laptops_memory(fresh, settings, megabytes):
+def test_a_papers_run_is_planned_within_two_gigabytes(fresh, settings):
     planning = fresh.start(*PLAN, "--quiet", "rules", config=settings, target="all_tables")
     with planning.stdout:
         output = planning.stdout.read()
@@ -54,7 +50,7 @@ def test_a_papers_run_is_planned_in_a_laptops_memory(fresh, settings, megabytes)
     planning.returncode = os.waitstatus_to_exitcode(status)
     assert planning.returncode == 0, output
     assert "report_table" in output
-    assert used.ru_maxrss < megabytes * 1024
+    assert used.ru_maxrss < MOST_MEGABYTES * 1024
 
 
 TARGETS = """\
