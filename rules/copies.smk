@@ -243,7 +243,7 @@ rule group_repeats:
 rule without_copies:
     """The manifest of a part without copies of test images."""
     input:
-        base=f"{RESULTS}/manifests/{{corpus}}/all/{{part}}.json",
+        samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
         copies=COPIES.part_copies,
     output:
         manifest=f"{RESULTS}/manifests/{{corpus}}/without-copies/{{part}}.json",
@@ -260,7 +260,7 @@ rule without_copies:
 rule without_repeats:
     """The manifest of a part with one image of each group of duplicates."""
     input:
-        base=f"{RESULTS}/manifests/{{corpus}}/all/{{part}}.json",
+        samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
         groups=f"{RESULTS}/repeat_groups/{{corpus}}.json",
     output:
         manifest=f"{RESULTS}/manifests/{{corpus}}/without-repeats/{{part}}.json",

@@ -8,14 +8,14 @@ def compute(step: Step) -> None:
     import pyarrow as pa
 
     from clipaudit.copies.groups import without_copies
-    from clipaudit.corpora.manifests import MANIFEST
+    from clipaudit.corpora.manifests import MANIFEST, keep_all
 
     tables = []
     for file in step.labelled("copies"):
         table = file.table()
         name = pa.repeat(pa.scalar(file.labels["testset"]), len(table))
         tables.append(table.append_column("testset", name))
-    manifest = without_copies(step.table("base"), pa.concat_tables(tables))
+    manifest = without_copies(keep_all(step.table("samples")), pa.concat_tables(tables))
     step.write_table("manifest", manifest, MANIFEST, pruning="without-copies")
 
 

@@ -6,11 +6,11 @@ from clipaudit.steps.workflow import Step, run_step
 def compute(step: Step) -> None:
     """Keep the first image of each group."""
     from clipaudit.copies.groups import without_repeats
-    from clipaudit.corpora.manifests import MANIFEST
+    from clipaudit.corpora.manifests import MANIFEST, keep_all
 
     shards = step.settings["shards"]
     groups = step.between("groups", "shard", shards[0], shards[-1])
-    manifest = without_repeats(step.table("base"), groups)
+    manifest = without_repeats(keep_all(step.table("samples")), groups)
     step.write_table("manifest", manifest, MANIFEST, pruning="without-repeats")
 
 

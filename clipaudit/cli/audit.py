@@ -114,7 +114,15 @@ def _compute(cores: str, gpus: int | None) -> None:
         configfiles=[Path(SETTINGS)],
         further=["--cores", cores, *machine.options],
     )
-    if subprocess.run(command, env=os.environ | machine.environment).returncode != 0:
+    running = subprocess.Popen(command, env=os.environ | machine.environment)
+    try:
+        from clipaudit.site import told  # noqa: F401  what `_answer` needs, while Snakemake starts
+
+        status = running.wait()
+    except KeyboardInterrupt:
+        running.wait()  # Ctrl-C stops Snakemake, too; it ends its jobs first
+        raise
+    if status != 0:
         raise click.ClickException(
             "The run failed; the messages above say why. The same command continues from there."
         )

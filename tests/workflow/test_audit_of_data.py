@@ -99,6 +99,19 @@ def test_ten_kills_at_random_moments_do_not_change_the_answer(data):
     assert with_copy(answer(data)) == planted(data) > 0
 
 
+def test_after_ctrl_c_nothing_runs_on(data):
+    process = start(data)
+    while not list((data / "audit").glob("results/samples/*/*.json")):
+        assert process.poll() is None
+        time.sleep(0.1)
+    os.killpg(process.pid, signal.SIGINT)
+
+    assert process.wait(timeout=60) == 1
+    with pytest.raises(ProcessLookupError):
+        os.killpg(process.pid, 0)
+    process.communicate()
+
+
 def test_the_answer_matches_the_truth_and_a_new_tar_is_the_only_one_read(data):
     told = answer(data)
     assert with_copy(told) == planted(data) > 0
