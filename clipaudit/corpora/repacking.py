@@ -165,7 +165,7 @@ def repack(
     image; `workers` threads call it.
 
     Each shard has `shard_samples` samples, the last one the rest; a set without samples has no
-    shards. Memory: some 60 bytes per sample of the set, and some hundred samples.
+    shards. Memory: some 100 bytes per sample of the set, and some hundred samples.
     """
     members = _Members([path for path, _ in collected], [table for _, table in collected])
     order = np.argsort(places(members.shards, members.rows, seed=seed))
