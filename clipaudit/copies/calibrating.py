@@ -51,7 +51,6 @@ from clipaudit.neighbors.cosines import cosines
 from clipaudit.progress import Progress
 
 WORTH_A_PROCESS = 400  # copies: some five seconds
-VIEWS_WORTH_A_PROCESS = 100  # originals, whose views take half a second to hash
 
 Embed = Callable[[Sequence[Rgb]], Float16[np.ndarray, "n d"]]
 
@@ -97,11 +96,7 @@ def calibrate_hashes(
     and verify copies.
     """
     copies = plan_copies(len(originals))
-
-    def viewed(some: Sequence[int]) -> Iterator[Hashed]:
-        return (hashed(test_views(originals[number])) for number in some)
-
-    views = list(spread(viewed, len(originals), workers=workers, each=VIEWS_WORTH_A_PROCESS))
+    views = [hashed(test_views(each)) for each in originals]
 
     def compared(some: Sequence[int]) -> Iterator[tuple[Hashed, Int64[np.ndarray, " o"]]]:
         found = [hashed(train_views(copy)) for copy in make_copies(originals, copies, some)]
