@@ -36,7 +36,7 @@ FAMILIES = ("temperature (maximum of the logit scale)", "fixed logit scale")
 
 @pytest.fixture
 def dejavu():
-    """Return the paper's settings, with ten shards of its large corpus: each call checks all."""
+    """Return the paper's settings, with ten shards of its large corpus: parsing checks each."""
     settings = read("dejavu")
     for name in ("filtered-laion-with-faces", "filtered-laion"):
         shards = settings["corpora"][name]["shards"]
