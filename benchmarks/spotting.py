@@ -8,31 +8,47 @@ denormal weights and padding were removed, our reader, and its search for lines 
 table in Markdown: CPU time per image on one core; the share of words that are read, or of images
 without text that seem to have some. The default decides what counts as text, for all readers.
 docs/performance.md has the table.
+
+    python benchmarks/spotting.py data/clipart --processes 16 --shorter-side 128 736
+    python benchmarks/spotting.py data/clipart --processes 16 --shorter-side 128 736 --device cuda
+
+print images per second of all processes together instead, each with one thread; they share a GPU.
+Each process has loaded its reader, and read an image, when the clock starts.
 """
 
 import argparse
+import multiprocessing
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import cycle, islice
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from typing import NamedTuple
 
+import cv2
 import numpy as np
 import rapidocr
 from PIL import Image
 from texttradeoff import Known, Read, clip_art, compare, counted, drawn_world, heading, line, pages
 
+from clipaudit.corpora.reasons import Unusable
 from clipaudit.parrot import spotters
+from clipaudit.parrot.gpu_spotter import GpuSpotter
 from clipaudit.parrot.settings import Spotting
 from clipaudit.parrot.spans import Span
 from clipaudit.parrot.spotters import RapidSpotter
+from clipaudit.steps.environment import Device
 
 OURS, STOCK, BEFORE, FINDING = "clipaudit", "rapidocr", "before", "finding lines alone"
+ENOUGH = 4  # times that each of several processes reads
+ReadSome = Callable[[Sequence[np.ndarray]], list[list[Span]]]
 
 
 class Result(NamedTuple):
-    """A reader's result on images: milliseconds per image, and a share in percent."""
+    """A reader's result on images: milliseconds per image or images/s, and a share in percent."""
 
-    milliseconds: float
+    time: float
     share: float
 
 
@@ -49,13 +65,14 @@ def readers(asked: Spotting) -> dict[str, Read]:
     }
 
 
-def stock() -> Read:
+def stock(device: Device = "cpu") -> Read:
     """Return rapidocr with its defaults, on one thread."""
     engine = rapidocr.RapidOCR(
         params={
             "Global.log_level": "critical",
             "EngineConfig.onnxruntime.intra_op_num_threads": 1,
             "EngineConfig.onnxruntime.inter_op_num_threads": 1,
+            "EngineConfig.onnxruntime.use_cuda": device == "cuda",
         }
     )
 
@@ -116,21 +133,131 @@ def measured(pictures: Sequence[Known], ways: Mapping[str, Read]) -> dict[str, R
             found[name].append(counted(spans))
     results = {}
     for name in ways:
-        own = compare([known.text for known in pictures], found[name])
-        share = own.read / own.words if own.words else own.alarms / own.without
-        results[name] = Result(1000 * spent[name] / len(pictures), 100 * share)
+        part = share([known.text for known in pictures], found[name])
+        results[name] = Result(1000 * spent[name] / len(pictures), part)
     return results
+
+
+def share(texts: Sequence[str], found: Sequence[list[Span]]) -> float:
+    """Return the percentage of words that are read, or of images without text that seem to have."""
+    own = compare(texts, found)
+    return 100 * (own.read / own.words if own.words else own.alarms / own.without)
 
 
 def cells(results: Mapping[str, Result]) -> list[str]:
     """Return the cells of a line: times, how many times as fast, shares."""
     compared = [name for name in results if name != FINDING]
-    ours = results[OURS].milliseconds
+    ours = results[OURS].time
     return [
-        *(f"{each.milliseconds:.0f}" for each in results.values()),
-        *(f"{results[name].milliseconds / ours:.1f}" for name in compared if name != OURS),
+        *(f"{each.time:.0f}" for each in results.values()),
+        *(f"{results[name].time / ours:.1f}" for name in compared if name != OURS),
         *(f"{results[name].share:.1f}" for name in compared),
     ]
+
+
+# --- several processes ----------------------------------------------------------------------------
+
+
+class Reading(NamedTuple):
+    """What a process inherits: its reader and all images."""
+
+    read: ReadSome
+    pictures: Sequence[Known]
+
+
+_own: list[Reading] = []  # the one of this process
+
+
+def start(make: Callable[[], ReadSome], pictures: Sequence[Known], ready: Barrier) -> None:
+    """Load a process's reader, and wait for the other processes."""
+    cv2.setNumThreads(1)
+    try:
+        reading = Reading(make(), pictures)
+        reading.read([pictures[0].pixels])
+    except Exception:
+        ready.abort()  # otherwise the pool starts processes for ever
+        raise
+    _own.append(reading)
+    ready.wait()
+
+
+def read_some(numbers: Sequence[int]) -> list[list[Span]]:
+    """Return the text in some images."""
+    [own] = _own
+    return own.read([own.pictures[number].pixels for number in numbers])
+
+
+def rates(
+    make: Callable[[], ReadSome],
+    kinds: Sequence[Sequence[Known]],
+    *,
+    processes: int,
+    together: int,
+) -> Iterator[Result]:
+    """Yield images per second, and the share, for each kind; processes see an image repeatedly."""
+    context = multiprocessing.get_context("fork")
+    ready = context.Barrier(processes + 1)
+    pictures = [each for kind in kinds for each in kind]
+    with context.Pool(processes, start, (make, pictures, ready)) as pool:
+        ready.wait()
+        end = 0
+        for kind in kinds:
+            first, end = end, end + len(kind)
+            count = max(len(kind), ENOUGH * processes * together)
+            numbers = list(islice(cycle(range(first, end)), count))
+            some = [numbers[at : at + together] for at in range(0, count, together)]
+            started = time.perf_counter()
+            found = [spans for own in pool.map(read_some, some, 1) for spans in own]
+            rate = count / (time.perf_counter() - started)
+            shown = [counted(spans) for spans in found[: len(kind)]]
+            yield Result(rate, share([each.text for each in kind], shown))
+
+
+def side_by_side(corpora: Mapping[str, Sequence[Known]], asked: argparse.Namespace) -> None:
+    """Print the table of several processes, a part for each reader."""
+    ways: dict[str, tuple[Callable[[], ReadSome], int]] = {}
+    if asked.device == "cpu":
+        ways[STOCK] = lambda: one_by_one(stock()), 1
+    for side in asked.shorter_side:
+        settings = Spotting(shorter_side=side)
+        if asked.device == "cpu":
+            ways[f"{OURS}, {side}"] = partial(one_by_one, RapidSpotter(settings).spot), 1
+        else:
+            spotter = GpuSpotter(settings, device=asked.device)
+            ways[f"{OURS} on the GPU, {side}"] = partial(all_at_once, spotter), spotter.together
+    kinds = list(split(corpora))
+    print("\n".join(heading(["Reader", "Images", "Number"], ["images/s", "%"])))
+    for way, (make, together) in ways.items():
+        pictures = [own for _, own in kinds]
+        measured = rates(make, pictures, processes=asked.processes, together=together)
+        for (name, own), (rate, part) in zip(kinds, measured, strict=True):
+            print(line([way, name, len(own), f"{rate:.1f}", f"{part:.1f}"]), flush=True)
+
+
+def one_by_one(read: Read) -> ReadSome:
+    """Return a reader of several images that reads each alone."""
+    return lambda pictures: [read(pixels) for pixels in pictures]
+
+
+def all_at_once(spotter: GpuSpotter) -> ReadSome:
+    """Return a reader of several images at once; none may fail."""
+
+    def read(pictures: Sequence[np.ndarray]) -> list[list[Span]]:
+        found = spotter.spot_all(pictures)
+        return [each for each in found if not isinstance(each, Unusable)]
+
+    return read
+
+
+# --- images ---------------------------------------------------------------------------------------
+
+
+def split(corpora: Mapping[str, Sequence[Known]]) -> Iterator[tuple[str, list[Known]]]:
+    """Yield each corpus's images with text and those without."""
+    for name, pictures in corpora.items():
+        for with_text in (True, False):
+            own = [each for each in pictures if bool(each.text) == with_text]
+            yield f"{name}, {'with text' if with_text else 'without'}", own
 
 
 def main() -> None:
@@ -138,7 +265,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("clipart", type=Path, help="the folder that `make clipart` writes")
     parser.add_argument("--pictures", type=int, default=36, help="of each kind, with text")
-    parser.add_argument("--shorter-side", type=int, default=Spotting().shorter_side)
+    parser.add_argument("--shorter-side", type=int, nargs="+", default=[Spotting().shorter_side])
+    parser.add_argument("--processes", type=int, help="measure these together")
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     asked = parser.parse_args()
     drawings = list(clip_art(asked.clipart, asked.pictures))
     corpora = {
@@ -147,7 +276,11 @@ def main() -> None:
         "clip art, 256 pixels": [within(each, 256) for each in drawings],
         "pages, 320 pixels": list(pages(asked.pictures // 2)),
     }
-    ways = readers(Spotting(shorter_side=asked.shorter_side))
+    if asked.processes:
+        side_by_side(corpora, asked)
+        return
+    [side] = asked.shorter_side
+    ways = readers(Spotting(shorter_side=side))
     for read in ways.values():
         read(drawings[0].pixels)  # loads the models
     compared = [name for name in ways if name != FINDING]
@@ -155,13 +288,9 @@ def main() -> None:
     columns += [f"times as fast as {name}" for name in compared if name != OURS]
     columns += [f"{name}, %" for name in compared]
     print("\n".join(heading(["Images", "Number", "%"], columns)))
-    for name, pictures in corpora.items():
-        for with_text in (True, False):
-            own = [each for each in pictures if bool(each.text) == with_text]
-            kind = "with text" if with_text else "without"
-            share = "words read" if with_text else "false alarms"
-            left = [f"{name}, {kind}", len(own), share]
-            print(line([*left, *cells(measured(own, ways))]), flush=True)
+    for name, pictures in split(corpora):
+        kind = "words read" if pictures[0].text else "false alarms"
+        print(line([name, len(pictures), kind, *cells(measured(pictures, ways))]), flush=True)
 
 
 if __name__ == "__main__":

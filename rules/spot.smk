@@ -85,7 +85,7 @@ elif PARROT.audit.spotting.spotter != "dataset":
             **PARROT.spotter(),
             code=code("spot"),
             by_processes=True,
-            numeric=PARROT.spotter_libraries(),
+            numeric=PARROT.spotter_libraries,
             shards=CORPORA.shard_numbers,
             spotting=PARROT.audit.spotting.model_dump(mode="json"),
         script:

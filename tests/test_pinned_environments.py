@@ -71,8 +71,6 @@ def test_both_kinds_differ_only_in_gpu_packages():
     assert {name for name in differing if not name.startswith("nvidia-")} == {
         "faiss-cpu",
         "faiss-gpu-cu12",
-        "onnxruntime",
-        "onnxruntime-gpu",
     }
 
 

@@ -16,8 +16,12 @@ def compute(step: Step) -> None:
 
     asked, drops = step.settings_as(Spotting, "spotting"), Drops("spot")
     spotter: Spotter
-    if asked.plugin is None:
-        spotter = RapidSpotter(asked, device=step.device)
+    if asked.plugin is None and step.device == "cpu":
+        spotter = RapidSpotter(asked)
+    elif asked.plugin is None:
+        from clipaudit.parrot.gpu_spotter import GpuSpotter
+
+        spotter = GpuSpotter(asked, device=step.device)
     else:
         plugin, files = step.settings_as(Plugin, "plugin"), step.digests("weights")
         spotter = PluggedSpotter(plugin, asked.options, device=step.device, files=files)

@@ -25,15 +25,13 @@ from rapidocr.main import DEFAULT_CFG_PATH, RapidOCRError
 from rapidocr.utils.parse_parameters import ParseParams
 
 from clipaudit.corpora.reasons import Unusable
-from clipaudit.errors import ConfigError, StepError
+from clipaudit.errors import StepError
 from clipaudit.parrot.denormal_weights import without_denormals
 from clipaudit.parrot.settings import Spotting
 from clipaudit.parrot.spans import Polygon, Span, Word
 from clipaudit.parrot.spotting import SPOTTING_FAILED
-from clipaudit.steps.environment import Device
 from clipaudit.store.store import file_sha256
 
-_CUDA = "CUDAExecutionProvider"
 _OUTSIDE = 2  # pixels by which a word, rounded by rapidocr, may stick out of its line
 _BLANK = np.full((32, 32, 3), 255, np.uint8)  # any image works
 
@@ -45,7 +43,8 @@ _DET_THRESHOLD = 0.3  # of a pixel to be text
 _UNCLIP_RATIO = 1.6  # how far a box grows beyond its core
 # pixels to which a line of 48 px height is padded at least: 412 of 430 words in images of the demo
 # are read, 410 with 96 pixels; rapidocr's 320 takes more than twice the time for most lines
-_LINE_WIDTH = 48
+LINE_WIDTH = 48
+HEIGHT = 48  # pixels of a line that is read
 _ASKED = ("text_score", "box_threshold", "longest_side", "shorter_side", "turned_below", "batch")
 
 Corners = Float32[np.ndarray, "_ 2"]
@@ -54,15 +53,11 @@ Corners = Float32[np.ndarray, "_ 2"]
 class RapidSpotter:
     """rapidocr's line finder and line reader, loaded for the first image that needs them."""
 
-    def __init__(self, asked: Spotting, *, device: Device = "cpu") -> None:
-        """Check that device and models exist; raises ConfigError or StepError."""
-        if device == "cuda" and _CUDA not in onnxruntime.get_available_providers():
-            held = ", ".join(onnxruntime.get_available_providers())
-            raise ConfigError(
-                f"device is 'cuda', but onnxruntime {onnxruntime.__version__} runs on {held} "
-                "only. Install clipaudit[gpu], or set the device to 'cpu'."
-            )
-        self._asked, self._device = asked, device
+    device = "cpu"  # that the networks run on
+
+    def __init__(self, asked: Spotting) -> None:
+        """Check that the models exist; raises StepError."""
+        self._asked = asked
         self._models = {task: _model_file(task) for task in ("Det", "Rec")}
 
     @property
@@ -80,8 +75,8 @@ class RapidSpotter:
             "version": self.version,
             "det_threshold": _DET_THRESHOLD,
             "unclip_ratio": _UNCLIP_RATIO,
-            "line_width": _LINE_WIDTH,
-            "device": self._device,
+            "line_width": LINE_WIDTH,
+            "device": self.device,
             **self._asked.model_dump(include=set(_ASKED)),
         }
 
@@ -102,17 +97,14 @@ class RapidSpotter:
 
     @cached_property
     def _engine(self) -> Any:  # noqa: ANN401  # its attributes are set one by one, and untyped
+        return self._make_engine()
+
+    def _make_engine(self) -> Any:  # noqa: ANN401
         with TemporaryDirectory(prefix="clipaudit-") as folder:
             line_finder = Path(folder) / self._models["Det"].name
             line_finder.write_bytes(without_denormals(self._models["Det"].read_bytes()))
             engine = self._started(line_finder)
             _detect(engine, _BLANK)  # loads the line finder
-        provider = engine.text_det.session.session.get_providers()[0]
-        if self._device == "cuda" and provider != _CUDA:
-            raise StepError(
-                f"onnxruntime has {_CUDA} but started on {provider}: its CUDA libraries do not "
-                "load. Install those of its version, or set the device to 'cpu'."
-            )
         return engine
 
     def _started(self, line_finder: Path) -> Any:  # noqa: ANN401
@@ -129,13 +121,10 @@ class RapidSpotter:
                 "Det.thresh": _DET_THRESHOLD,
                 "Det.box_thresh": self._asked.box_threshold,
                 "Det.unclip_ratio": _UNCLIP_RATIO,
-                "Rec.rec_img_shape": [3, 48, _LINE_WIDTH],
+                "Rec.rec_img_shape": [3, HEIGHT, LINE_WIDTH],
                 "Rec.rec_batch_num": self._asked.batch,
                 f"{runtime}.intra_op_num_threads": 1,  # fastest per core (tried)
                 f"{runtime}.inter_op_num_threads": 1,
-                f"{runtime}.use_cuda": self._device == "cuda",
-                # other values search again for each new width of a line
-                f"{runtime}.cuda_ep_cfg.cudnn_conv_algo_search": "DEFAULT",
             }
         )
 
@@ -146,7 +135,7 @@ class RapidSpotter:
         except _STUMBLES as error:
             raise StepError(
                 f"rapidocr fails on every image ({_last_line(error)}). Check the machine's memory "
-                f"and the device {self._device!r}, then run this again."
+                f"and the device {self.device!r}, then run this again."
             ) from error
 
     def _lines(self, pixels: UInt8[np.ndarray, "h w 3"]) -> list[Span]:
@@ -170,7 +159,7 @@ class RapidSpotter:
 
     def _read(
         self, crops: Sequence[np.ndarray], boxes: Float32[np.ndarray, "n 4 2"]
-    ) -> list["_Line"]:
+    ) -> list["Line"]:
         """Return the reading of each line, upside down if that scores higher."""
         lines = self._recognized(crops, boxes)
         weak = [at for at, line in enumerate(lines) if line.score < self._asked.turned_below]
@@ -184,10 +173,10 @@ class RapidSpotter:
 
     def _recognized(
         self, crops: Sequence[np.ndarray], boxes: Float32[np.ndarray, "n 4 2"]
-    ) -> list["_Line"]:
+    ) -> list["Line"]:
         read = self._engine.recognize_txt(list(crops))
         found = zip(crops, boxes, read.txts, read.scores, read.word_results, strict=True)
-        return [_Line(*each) for each in found]
+        return [Line(*each) for each in found]
 
     def _words(
         self,
@@ -215,7 +204,7 @@ class RapidSpotter:
         return tuple(Word(word, _polygon(place(corners))) for word, corners in words)
 
 
-class _Line(NamedTuple):
+class Line(NamedTuple):
     """A cropped line, its box from the line's first corner, and its reading."""
 
     crop: np.ndarray

@@ -6,8 +6,10 @@ only unknown images are opened and given to the spotter, which is loaded for the
 
 import hashlib
 import logging
+from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -27,6 +29,7 @@ from clipaudit.parrot.spot_memory import SpotMemory
 from clipaudit.progress import Progress
 
 WORTH_A_PROCESS = 100  # images: about five seconds
+MOST_NUMBERS = 100_000_000  # uint8, of images that are open at once
 SPOTTING_FAILED = "text spotting failed"  # a reason in drops: the engine fails on this image
 
 _log = logging.getLogger(__name__)
@@ -43,10 +46,30 @@ class Spotter(Protocol):
         """Return the text of an RGB image in reading order; raises Unusable if it cannot."""
 
 
+class ManySpotter(ABC):
+    """A spotter that reads the text in several images at once."""
+
+    together: int  # images
+
+    @abstractmethod
+    def spot_all(
+        self, pictures: Sequence[UInt8[np.ndarray, "_ _ 3"]]
+    ) -> list[list[Span] | Unusable]:
+        """Return for each image what `spot` returns, or the Unusable that it raises."""
+
+
+_SpotAll = Callable[[Sequence[np.ndarray]], Iterable[list[Span] | Unusable]]
+
+
 class _Row(NamedTuple):
     row: int
     key: str
     digest: str  # SHA-256 of the image's bytes, in hex
+
+
+class _Opened(NamedTuple):
+    digest: str
+    picture: np.ndarray | Unusable  # RGB, uint8
 
 
 class _Text(NamedTuple):
@@ -71,9 +94,9 @@ def spot_text(
     cannot be decoded, or on which the spotter fails, are added to `drops` instead, so that rows in
     `samples` = rows out + drops. Images in `memory` are not read again, and equal images are read
     once. `make_spotter` is called once in each of up to `workers` processes that read images, or
-    never if memory has all. All results are in `memory` when the last table has been taken, and
-    most of them if the work is killed before. Raises InputError for a tar that is not the indexed
-    one.
+    never if memory has all; a ManySpotter gets several images of a shard at once. All results are
+    in `memory` when the last table has been taken, and most of them if the work is killed before.
+    Raises InputError for a tar that is not the indexed one.
     """
     rows = _rows_by_shard(samples)
     missing = rows.keys() - {number for number, _ in shards}
@@ -104,26 +127,70 @@ def _read_texts(
     shards: Sequence[tuple[int, Path]], samples: pa.Table, make_spotter: Callable[[], Spotter]
 ) -> Iterator[_Text]:
     """Yield the text in the images of some samples, in order, reading all of them."""
-    spotter: Spotter | None = None
+    spotter = make_spotter()
+    together = 1
+    spot_all: _SpotAll = partial(_one_by_one, spotter.spot)
+    if isinstance(spotter, ManySpotter):
+        together, spot_all = spotter.together, spotter.spot_all
     rows = _rows_by_shard(samples)
     for number, path in shards:
         wanted = {row.row: row for row in rows.get(number, ())}
-        read = 0
-        for sample in raw_samples(path, wanted.__contains__) if wanted else ():
-            read += 1
-            digest = wanted[sample.row].digest
-            try:
-                image = _image(sample, digest, f"{path}, row {sample.row}")
-                picture = open_picture(image)
-                spotter = spotter or make_spotter()
-                yield _Text(digest, spotter.spot(np.asarray(picture.rgb)))
-            except Unusable as error:
-                yield _Text(digest, [], error.reason, error.detail)
-        if read != len(wanted):
-            raise InputError(
-                f"{path}: the index has {len(wanted)} samples of it that are not all in the file "
-                f"({read} are). It was changed after indexing: index it again."
-            )
+        if wanted:
+            for some in _groups(_opened(path, wanted), together):
+                yield from _texts(some, spot_all)
+
+
+def _opened(path: Path, wanted: Mapping[int, _Row]) -> Iterator[_Opened]:
+    """Yield the images of some rows of a tar."""
+    read = 0
+    for sample in raw_samples(path, wanted.__contains__):
+        read += 1
+        digest = wanted[sample.row].digest
+        try:
+            image = _image(sample, digest, f"{path}, row {sample.row}")
+            yield _Opened(digest, np.asarray(open_picture(image).rgb))
+        except Unusable as error:
+            yield _Opened(digest, error)
+    if read != len(wanted):
+        raise InputError(
+            f"{path}: the index has {len(wanted)} samples of it that are not all in the file "
+            f"({read} are). It was changed after indexing: index it again."
+        )
+
+
+def _groups(opened: Iterable[_Opened], together: int) -> Iterator[list[_Opened]]:
+    """Yield up to `together` images at a time, fewer if they are large."""
+    some: list[_Opened] = []
+    numbers = 0
+    for each in opened:
+        some.append(each)
+        numbers += 0 if isinstance(each.picture, Unusable) else each.picture.size
+        if len(some) == together or numbers > MOST_NUMBERS:
+            yield some
+            some, numbers = [], 0
+    if some:
+        yield some
+
+
+def _texts(some: Sequence[_Opened], spot_all: _SpotAll) -> Iterator[_Text]:
+    opened = [each.picture for each in some if not isinstance(each.picture, Unusable)]
+    found = iter(spot_all(opened) if opened else [])
+    for digest, picture in some:
+        result = picture if isinstance(picture, Unusable) else next(found)
+        if isinstance(result, Unusable):
+            yield _Text(digest, [], result.reason, result.detail)
+        else:
+            yield _Text(digest, result)
+
+
+def _one_by_one(
+    spot: Callable[[np.ndarray], list[Span]], pictures: Sequence[np.ndarray]
+) -> Iterator[list[Span] | Unusable]:
+    for picture in pictures:
+        try:
+            yield spot(picture)
+        except Unusable as error:
+            yield error
 
 
 def _image(sample: RawSample, indexed: str, place: str) -> bytes:

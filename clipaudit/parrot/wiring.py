@@ -71,11 +71,12 @@ class ParrotFiles:
         """Return the files that a plug-in's options name."""
         return self.corpora.brought(*files_of_options(self.audit.spotting.options))
 
-    def spotter_libraries(self) -> list[str]:
-        """Return the libraries that a spotter's results depend on."""
+    def spotter_libraries(self, _: Wildcards, resources: Mapping[str, object]) -> list[str]:
+        """Return the libraries that a spotter's results depend on, torch's only on a GPU."""
         plugin = self.audit.spotting.plugin
         if plugin is None:
-            return ["rapidocr", "onnxruntime", "opencv-python-headless", "pillow"]
+            network = "torch" if resources.get("gpu") else "onnxruntime"
+            return ["rapidocr", network, "opencv-python-headless", "pillow"]
         return plugin_libraries("spotters", plugin, "pillow")
 
     def given_spans(self, wildcards: Wildcards) -> Paths:

@@ -70,7 +70,6 @@ def _version(library: str) -> str:
     """Return the version of a library; some have a distribution name for each device."""
     by_device = {
         "faiss": ("faiss-cpu", "faiss-gpu-cu12"),
-        "onnxruntime": ("onnxruntime", "onnxruntime-gpu"),
     }
     for name in by_device.get(library, (library,)):
         with suppress(importlib.metadata.PackageNotFoundError):

@@ -15,7 +15,7 @@ from clipaudit.errors import ConfigError
 from clipaudit.steps.gpus import VISIBLE, visible_gpus
 
 SPARED = 0.1  # share of the memory for everything else
-_BUILT_FOR_GPUS = "onnxruntime-gpu"  # in clipaudit[gpu], not in clipaudit[cpu]
+_BUILT_FOR_GPUS = "faiss-gpu-cu12"  # in clipaudit[gpu], not in clipaudit[cpu]
 _LIST = ("--query-gpu=index", "--format=csv,noheader")
 _log = logging.getLogger(__name__)
 

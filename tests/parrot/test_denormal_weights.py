@@ -2,8 +2,9 @@ import numpy as np
 import onnxruntime
 import pytest
 
-from clipaudit.parrot import denormal_weights, spotters
+from clipaudit.parrot import spotters
 from clipaudit.parrot.denormal_weights import without_denormals
+from clipaudit.parrot.onnx_files import FLOAT, read_model, tensor_numbers
 
 
 def model(task):
@@ -21,12 +22,8 @@ def started(file):
 
 
 def weights(file):
-    parsed = denormal_weights._model_class().FromString(file)
-    return [
-        np.frombuffer(each.raw_data, np.float32)
-        for each in parsed.graph.initializer
-        if each.data_type == denormal_weights._FLOAT
-    ]
+    floats = [each for each in read_model(file).graph.initializer if each.data_type == FLOAT]
+    return [tensor_numbers(each).ravel() for each in floats if each.HasField("raw_data")]
 
 
 def test_denormal_weights_are_replaced_and_others_are_unchanged(line_finders):
@@ -58,8 +55,8 @@ def test_other_content_of_the_file_is_kept():
 
 
 def test_a_tensor_without_raw_data_gets_none():
-    parsed = denormal_weights._model_class()()
-    parsed.graph.initializer.add(data_type=denormal_weights._FLOAT)
+    parsed = read_model(b"")
+    parsed.graph.initializer.add(data_type=FLOAT)
 
     assert without_denormals(parsed.SerializeToString()) == parsed.SerializeToString()
 

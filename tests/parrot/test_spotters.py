@@ -5,16 +5,14 @@ from pathlib import Path
 
 import matplotlib
 import numpy as np
-import onnxruntime
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image, ImageDraw, ImageFont
 from rapidocr.inference_engine.onnxruntime import ONNXRuntimeError
-from rapidocr.inference_engine.onnxruntime.provider_config import ProviderConfig
 
 from clipaudit.corpora.reasons import Unusable
-from clipaudit.errors import ConfigError, StepError
+from clipaudit.errors import StepError
 from clipaudit.parrot import spotters
 from clipaudit.parrot.settings import Spotting
 from clipaudit.parrot.spans import spans_of, spans_table
@@ -255,20 +253,6 @@ def test_the_recipe_names_settings_versions_and_weights(spotter):
     assert recipe["version"].startswith("rapidocr 3.")
     assert recipe["version"].count(".onnx ") == 2
     assert recipe["text_score"] == 0.5
-
-
-@pytest.mark.skipif(
-    "CUDAExecutionProvider" in onnxruntime.get_available_providers(), reason="has CUDA"
-)
-def test_cuda_without_its_provider_is_refused():
-    with pytest.raises(ConfigError, match=r"device is 'cuda', but onnxruntime .* runs on"):
-        RapidSpotter(Spotting(), device="cuda")
-
-
-def test_cudnn_does_not_search_an_algorithm_per_line_width(spotter):
-    asked = ProviderConfig(spotter._engine.cfg.EngineConfig.onnxruntime).cuda_ep_cfg()
-
-    assert asked["cudnn_conv_algo_search"] == "DEFAULT"
 
 
 @pytest.mark.parametrize("damage", ["missing", "altered"])

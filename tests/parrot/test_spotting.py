@@ -12,9 +12,10 @@ from clipaudit.corpora.images import open_picture
 from clipaudit.corpora.reasons import CORRUPT_IMAGE, Unusable
 from clipaudit.corpora.shards import first_image, raw_samples
 from clipaudit.errors import InputError
+from clipaudit.parrot import spotting
 from clipaudit.parrot.spans import SPANS, Span, spans_of
 from clipaudit.parrot.spot_memory import SpotMemory
-from clipaudit.parrot.spotting import SPOTTING_FAILED, spot_text
+from clipaudit.parrot.spotting import SPOTTING_FAILED, ManySpotter, spot_text
 
 SQUARE = (0.0, 0.0, 4.0, 0.0, 4.0, 4.0, 0.0, 4.0)
 
@@ -239,3 +240,41 @@ def test_several_processes_give_the_same_result_as_one(tmp_path):
 
     assert tables[0] == tables[1]
     assert sum(map(len, tables[1])) == 140
+
+
+class Together(Mean, ManySpotter):
+    """The same, for several images at once; `groups` has the size of each group."""
+
+    def __init__(self, together, failing=()):
+        super().__init__(failing)
+        self.together, self.groups = together, []
+
+    def spot_all(self, pictures):
+        self.groups.append(len(pictures))
+        found = []
+        for pixels in pictures:
+            try:
+                found.append(self.spot(pixels))
+            except Unusable as error:
+                found.append(error)
+        return found
+
+
+def test_a_spotter_of_many_images_gets_them_in_groups_of_a_shard(shards, memory, tmp_path):
+    samples = index(shards)
+    alone = spotted(shards, samples, Mean(failing=means(shards)[2:3]), memory)
+    spotter = Together(2, failing=means(shards)[2:3])
+
+    found = spotted(shards, samples, spotter, SpotMemory(tmp_path / "other"))
+
+    assert found == alone
+    assert spotter.groups == [2, 2, 1, 2, 2, 1]
+
+
+def test_large_images_come_in_smaller_groups(shards, memory, monkeypatch):
+    monkeypatch.setattr(spotting, "MOST_NUMBERS", 1)
+    spotter = Together(9)
+
+    spotted(shards, index(shards), spotter, memory)
+
+    assert spotter.groups == [1] * 10
