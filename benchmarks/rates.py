@@ -1,12 +1,13 @@
-"""Measures how many images a second a device embeds and trains on, for `clipaudit plan --estimate`.
+"""Measures how fast a device embeds, detects objects and trains, for `clipaudit plan --estimate`.
 
-    python benchmarks/rates.py --device cuda --workers 15
+    python benchmarks/rates.py --device cuda --workers 15 --detect
     python benchmarks/rates.py --embed ViT-B-32 --train ViT-B-32 --images 256 --batch-size 64
 
 Writes JPEG images of 256 pixels with captions into tars, and random weights: the numbers do not
 matter to the speed. Each model computes alone, on one batch that it gets again and again, and in
-the whole step, which also reads, decodes and tokenizes. A step runs over the images once and three
-times; the difference of the times does not contain its start. The last lines are a file for
+the whole step, which also reads, decodes and tokenizes. After a first run, a step runs over the
+images once and three times; the difference of the times does not contain its start. Objects are
+detected by a model of the shape that config/dejavu.yaml names. The last lines are a file for
 `--stated-rates`, with the steps' rates in the last of the `--precisions`.
 """
 
@@ -32,6 +33,9 @@ from clipaudit.corpora.plain_tars import plain_tar
 from clipaudit.corpora.samples import index_shards
 from clipaudit.corpora.sealed import CorpusToSeal, ShardToSeal, seal
 from clipaudit.embeddings.embedding import embed_images
+from clipaudit.memorization.detection import detect_objects
+from clipaudit.memorization.detectors import Detector
+from clipaudit.memorization.settings import Objects
 from clipaudit.models.clip import Clip, build
 from clipaudit.models.clip_features import ClipEmbedder, image_features
 from clipaudit.models.device import use_device
@@ -45,6 +49,7 @@ PRECISIONS = ("fp32", "amp_bf16")
 SIDE, DIFFERENT = 256, 200  # pixels of an image; images that differ, in all tars
 EMBEDDED_AT_ONCE = 256  # the default of `encoders.<name>.batch_size`
 CAPTION = "a photo of a red car that stands at the side of a narrow street"
+DETECTOR = "facebook/deformable-detr-detic"
 LONG_ENOUGH = 1.0  # seconds of a measurement of a model; shorter ones are repeated
 Tars = list[tuple[int, Path]]
 
@@ -70,6 +75,11 @@ def main() -> None:
             rate = difference(runs, settings.images // readers * readers)
             show("embed", name, precision, "step", rate)
             stated["embed", name] = rate
+        if settings.detect:
+            runs = partial(detecting, detr(device), to_embed, settings, device)
+            rate = difference(runs, settings.images // readers * readers)
+            show("detect", DETECTOR, "fp32", "step", rate)
+            stated["detect", DETECTOR] = rate
         for name, precision in product(settings.train, settings.precisions):
             recipe = make_recipe(name, precision, settings)
             show("train", name, precision, "model", training_rate(recipe, device))
@@ -92,6 +102,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--batch-size", type=int, default=512, help="of training")
     parser.add_argument("--precisions", nargs="+", choices=PRECISIONS, default=PRECISIONS)
     parser.add_argument("--embed", nargs="*", default=["ViT-B-16-plus-240"])
+    parser.add_argument("--detect", action="store_true", help="objects, too")
     parser.add_argument("--train", nargs="*", default=["ViT-B-32"])
     return parser.parse_args()
 
@@ -99,7 +110,7 @@ def parse() -> argparse.Namespace:
 def show(rule: str, model: str, precision: str, part: str, rate: float) -> None:
     """Print one measurement."""
     what = f"{rule}, {model}, {precision}, {part}"
-    print(f"{what:44}{rate:10,.1f} images/s", flush=True)
+    print(f"{what:50}{rate:10,.1f} images/s", flush=True)
 
 
 def write_tars(folder: Path, each: int, *, tars: int) -> Tars:
@@ -127,17 +138,19 @@ def jpeg(rng: np.random.Generator) -> bytes:
 def difference(prepare: Callable[[int], Callable[[], None]], images: int) -> float:
     """Return images per second: what a run of three times the images takes longer than of one.
 
-    `prepare` makes a run of so many times the images; its own time does not count.
+    `prepare` makes a run of so many times the images; its own time does not count, nor does a first
+    run, which loads the device's libraries.
     """
     times = []
-    for repeats in (1, 3):
+    for repeats in (1, 1, 3):
         run = prepare(repeats)
         start = time.perf_counter()
         run()
         times.append(time.perf_counter() - start)
-    if times[1] <= times[0]:
+    _, once, thrice = times
+    if thrice <= once:
         raise SystemExit(f"{images} images are too few to measure: give more by --images")
-    return 2 * images / (times[1] - times[0])
+    return 2 * images / (thrice - once)
 
 
 def repeated(tars: Tars, repeats: int) -> Tars:
@@ -190,6 +203,59 @@ def embedding(
 
     def run() -> None:
         for _ in embed_images(shards, samples, model, running, encoder="it", drops=Drops("embed")):
+            pass
+
+    return run
+
+
+# --- detecting objects ----------------------------------------------------------------------------
+
+
+def detr(device: torch.device) -> Detector:
+    """Return a detector of Detic's shape, with random weights."""
+    from transformers import (
+        DeformableDetrConfig,
+        DeformableDetrForObjectDetection,
+        DeformableDetrImageProcessor,
+    )
+
+    names = {label: str(label) for label in range(1_203)}
+    config = DeformableDetrConfig(
+        use_pretrained_backbone=False,
+        two_stage=True,
+        with_box_refine=True,
+        id2label=names,
+        label2id={name: label for label, name in names.items()},
+    )
+    model = DeformableDetrForObjectDetection(config).to(device).eval()
+    return Detector(model, DeformableDetrImageProcessor(), names)
+
+
+def detecting(
+    detector: Detector,
+    tars: Tars,
+    settings: argparse.Namespace,
+    device: torch.device,
+    repeats: int,
+) -> Callable[[], None]:
+    """Return a run that detects objects in the images of the tars."""
+    shards = repeated(tars, repeats)
+    samples, _ = index_shards(shards, Captioning("text"), needs_caption=False, needs_label=False)
+    asked = Objects(checkpoint=DETECTOR)
+
+    def run() -> None:
+        found = detect_objects(
+            shards,
+            samples,
+            detector,
+            threshold=asked.threshold,
+            shorter_side=asked.shorter_side,
+            batch_size=asked.batch_size,
+            workers=settings.workers,
+            device=device,
+            drops=Drops("detect"),
+        )
+        for _ in found:
             pass
 
     return run
