@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
+from math import prod
 from threading import local
 from typing import Any, NamedTuple
 
@@ -29,7 +30,8 @@ from clipaudit.parrot.spotters import HEIGHT, LINE_WIDTH, Line, RapidSpotter
 from clipaudit.parrot.spotting import ManySpotter
 
 TOGETHER = 64  # images that are read at once
-IMAGES, LINES = 8, 16  # of one shape in a batch
+IMAGES, LINES = 8, 16  # of one shape in a batch; fewer of shapes larger than these:
+LARGE_IMAGE, LONG_LINE = 768 * 768 * 3, 48 * 960 * 3
 WIDTHS = 48  # lines are padded to a multiple of this many pixels, so that there are few shapes
 
 Picture = UInt8[np.ndarray, "_ _ 3"]
@@ -161,7 +163,8 @@ class GpuSpotter(RapidSpotter, ManySpotter):
 
     def _maps(self, images: Sequence[Picture]) -> list[np.ndarray]:
         found: list[np.ndarray] = [np.empty(0)] * len(images)
-        for batch, numbers in _batches(images, [each.shape for each in images], IMAGES):
+        shapes = [each.shape for each in images]
+        for batch, numbers in _batches(images, shapes, IMAGES, LARGE_IMAGE):
             pixels = torch.from_numpy(batch).to(self._torch_device).permute(0, 3, 1, 2).float()
             maps = self._find((pixels / 255 - self._mean) / self._deviation).cpu().numpy()
             for at, number in enumerate(numbers):
@@ -171,7 +174,7 @@ class GpuSpotter(RapidSpotter, ManySpotter):
     def _peaks(self, lines: Sequence[LineImage]) -> list[Peaks]:
         found: list[Peaks] = [Peaks(np.empty(0), np.empty(0))] * len(lines)
         shapes = [(*each.shape[:2], -(-each.shape[2] // WIDTHS) * WIDTHS) for each in lines]
-        for batch, numbers in _batches(lines, shapes, LINES):
+        for batch, numbers in _batches(lines, shapes, LINES, LONG_LINE):
             read = self._read_lines(torch.from_numpy(batch).to(self._torch_device))
             largest, characters = (each.cpu().numpy() for each in read.max(dim=2))
             step = batch.shape[3] / read.shape[1]  # pixels
@@ -182,13 +185,18 @@ class GpuSpotter(RapidSpotter, ManySpotter):
 
 
 def _batches(
-    images: Sequence[np.ndarray], shapes: Sequence[tuple[int, ...]], size: int
+    images: Sequence[np.ndarray], shapes: Sequence[tuple[int, ...]], most: int, large: int
 ) -> Iterator[tuple[np.ndarray, list[int]]]:
-    """Yield images of equal shape, padded with zeros to `size` of that shape, and their numbers."""
+    """Yield images of equal shape, padded with zeros, and their numbers.
+
+    A batch has `most` images, of shapes of more than `large` numbers proportionally fewer; it is
+    filled up with zeros.
+    """
     alike: dict[tuple[int, ...], list[int]] = defaultdict(list)
     for number, shape in enumerate(shapes):
         alike[shape].append(number)
     for shape, numbers in alike.items():
+        size = max(1, min(most, most * large // prod(shape)))
         for start in range(0, len(numbers), size):
             some = numbers[start : start + size]
             batch = np.zeros((size, *shape), images[some[0]].dtype)

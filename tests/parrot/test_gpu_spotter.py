@@ -10,7 +10,7 @@ from PIL import Image, ImageDraw, ImageFont
 from clipaudit.corpora.reasons import Unusable
 from clipaudit.errors import ConfigError, StepError
 from clipaudit.parrot import gpu_spotter
-from clipaudit.parrot.gpu_spotter import GpuSpotter
+from clipaudit.parrot.gpu_spotter import GpuSpotter, _batches
 from clipaudit.parrot.settings import Spotting
 from clipaudit.parrot.spotters import RapidSpotter
 from clipaudit.parrot.wiring import ParrotFiles
@@ -115,6 +115,18 @@ def test_full_memory_of_the_gpu_is_told(spotter, pictures, monkeypatch):
 def test_cuda_without_a_gpu_is_refused(pictures):
     with pytest.raises(ConfigError, match="device is cuda, but torch finds no CUDA device"):
         GpuSpotter(Spotting()).spot_all(pictures[:1])
+
+
+@pytest.mark.parametrize(("width", "sizes"), [(2, [4, 4]), (3, [2, 2, 2]), (9, [1] * 5)])
+def test_batches_of_large_images_are_smaller_and_all_are_full(width, sizes):
+    images = [np.full((2, width), number, np.uint8) for number in range(1, 6)]
+
+    batches = list(_batches(images, [(2, width)] * 5, 4, 4))
+
+    assert [len(batch) for batch, _ in batches] == sizes
+    assert [number for _, numbers in batches for number in numbers] == list(range(5))
+    shown = [batch[at, 0, 0] for batch, numbers in batches for at in range(len(numbers))]
+    assert shown == [1, 2, 3, 4, 5]
 
 
 @pytest.mark.parametrize(("resources", "network"), [({}, "onnxruntime"), ({"gpu": 1}, "torch")])
