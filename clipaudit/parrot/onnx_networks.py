@@ -1,8 +1,8 @@
 """Compute ONNX networks with torch, on a GPU: the operations that rapidocr's models use.
 
 onnxruntime's own GPU library plans each convolution again whenever the shape of its input changes,
-which takes more than a second for each line of text. Torch keeps its plans; most convolutions of
-these networks, those of one pixel and of one channel, need none here.
+which takes about a second for each line of text. Torch keeps its plans; most convolutions of these
+networks, those of one pixel and of one channel, need none here.
 """
 
 from collections.abc import Callable, Mapping
