@@ -16,12 +16,13 @@ def compute(step: Step) -> None:
 
     asked, drops = step.settings_as(Spotting, "spotting"), Drops("spot")
     spotter: Spotter
+    workers = step.workers
     if asked.plugin is None and step.device == "cpu":
         spotter = RapidSpotter(asked)
     elif asked.plugin is None:
-        from clipaudit.parrot.gpu_spotter import GpuSpotter
+        from clipaudit.parrot.gpu_spotter import PROCESSES, GpuSpotter
 
-        spotter = GpuSpotter(asked, device=step.device)
+        spotter, workers = GpuSpotter(asked, device=step.device), min(workers, PROCESSES)
     else:
         plugin, files = step.settings_as(Plugin, "plugin"), step.digests("weights")
         spotter = PluggedSpotter(plugin, asked.options, device=step.device, files=files)
@@ -33,7 +34,7 @@ def compute(step: Step) -> None:
         lambda: spotter,
         SpotMemory(memory_folder(step.store.root / "spotted", recipe)),
         drops=drops,
-        workers=step.workers,
+        workers=workers,
     )
     step.write_tables("readings", spans, SPANS)
     step.write_table("drops", drops.table(), DROPS)
