@@ -38,7 +38,6 @@ from clipaudit.parrot.gpu_spotter import GpuSpotter
 from clipaudit.parrot.settings import Spotting
 from clipaudit.parrot.spans import Span
 from clipaudit.parrot.spotters import RapidSpotter
-from clipaudit.steps.environment import Device
 
 OURS, STOCK, BEFORE, FINDING = "clipaudit", "rapidocr", "before", "finding lines alone"
 ENOUGH = 4  # times that each of several processes reads
@@ -46,9 +45,9 @@ ReadSome = Callable[[Sequence[np.ndarray]], list[list[Span]]]
 
 
 class Result(NamedTuple):
-    """A reader's result on images: milliseconds per image or images/s, and a share in percent."""
+    """A reader's result on images: milliseconds per image, and a share in percent."""
 
-    time: float
+    milliseconds: float
     share: float
 
 
@@ -65,14 +64,13 @@ def readers(asked: Spotting) -> dict[str, Read]:
     }
 
 
-def stock(device: Device = "cpu") -> Read:
+def stock() -> Read:
     """Return rapidocr with its defaults, on one thread."""
     engine = rapidocr.RapidOCR(
         params={
             "Global.log_level": "critical",
             "EngineConfig.onnxruntime.intra_op_num_threads": 1,
             "EngineConfig.onnxruntime.inter_op_num_threads": 1,
-            "EngineConfig.onnxruntime.use_cuda": device == "cuda",
         }
     )
 
@@ -147,10 +145,10 @@ def share(texts: Sequence[str], found: Sequence[list[Span]]) -> float:
 def cells(results: Mapping[str, Result]) -> list[str]:
     """Return the cells of a line: times, how many times as fast, shares."""
     compared = [name for name in results if name != FINDING]
-    ours = results[OURS].time
+    ours = results[OURS].milliseconds
     return [
-        *(f"{each.time:.0f}" for each in results.values()),
-        *(f"{results[name].time / ours:.1f}" for name in compared if name != OURS),
+        *(f"{each.milliseconds:.0f}" for each in results.values()),
+        *(f"{results[name].milliseconds / ours:.1f}" for name in compared if name != OURS),
         *(f"{results[name].share:.1f}" for name in compared),
     ]
 
@@ -193,7 +191,7 @@ def rates(
     *,
     processes: int,
     together: int,
-) -> Iterator[Result]:
+) -> Iterator[tuple[float, float]]:
     """Yield images per second, and the share, for each kind; processes see an image repeatedly."""
     context = multiprocessing.get_context("fork")
     ready = context.Barrier(processes + 1)
@@ -210,7 +208,7 @@ def rates(
             found = [spans for own in pool.map(read_some, some, 1) for spans in own]
             rate = count / (time.perf_counter() - started)
             shown = [counted(spans) for spans in found[: len(kind)]]
-            yield Result(rate, share([each.text for each in kind], shown))
+            yield rate, share([each.text for each in kind], shown)
 
 
 def side_by_side(corpora: Mapping[str, Sequence[Known]], asked: argparse.Namespace) -> None:
@@ -240,11 +238,15 @@ def one_by_one(read: Read) -> ReadSome:
 
 
 def all_at_once(spotter: GpuSpotter) -> ReadSome:
-    """Return a reader of several images at once; none may fail."""
+    """Return a reader of several images at once; raises Unusable if one cannot be read."""
 
     def read(pictures: Sequence[np.ndarray]) -> list[list[Span]]:
-        found = spotter.spot_all(pictures)
-        return [each for each in found if not isinstance(each, Unusable)]
+        texts = []
+        for found in spotter.spot_all(pictures):
+            if isinstance(found, Unusable):
+                raise found
+            texts.append(found)
+        return texts
 
     return read
 

@@ -32,7 +32,6 @@ from clipaudit.parrot.spotting import ManySpotter
 # Processes that share a GPU: each takes some 2 GB of its memory, and as much of the machine's. One
 # alone reads 129 images a second on an H100; from how many on they wait was not measured.
 PROCESSES = 8
-TOGETHER = 64  # images that a process reads at once
 IMAGES, LINES = 8, 16  # of one shape in a batch; fewer of shapes larger than these:
 LARGE_IMAGE, LONG_LINE = 768 * 768 * 3, 48 * 960 * 3
 WIDTHS = 48  # lines are padded to a multiple of this many pixels, so that there are few shapes
@@ -68,7 +67,7 @@ Ask = Callable[[Question], Any]
 class GpuSpotter(RapidSpotter, ManySpotter):
     """rapidocr with its networks on a GPU, for many images at once."""
 
-    together = TOGETHER
+    together = 64  # images that a process reads at once
 
     def __init__(self, asked: Spotting, *, device: str = "cuda") -> None:
         """Check that the models exist; raises StepError. `device` is torch's name."""
@@ -119,7 +118,9 @@ class GpuSpotter(RapidSpotter, ManySpotter):
         engine = super()._make_engine()
         engine._load_rec_model()
         finder = engine.text_det
-        finder.get_preprocess = lambda: DetPreProcess(finder.limit_side_len, "max").resize
+        finder.get_preprocess = lambda: (
+            DetPreProcess(finder.limit_side_len, finder.limit_type).resize
+        )
         finder.session = lambda image: self._here.ask(Finding(image))
         self._mean, self._deviation = (
             torch.tensor(list(each), device=self._torch_device).view(3, 1, 1)

@@ -29,14 +29,15 @@ class Rounds(Generic[Q, A]):
 
         What `answer` raises is raised in all calls that asked.
         """
-        results: list[R | Exception] = [RuntimeError("the call did not run")] * len(calls)
+        results: dict[int, R | Exception] = {}
 
         def work(at: int) -> None:
             try:
                 results[at] = calls[at](lambda question: self._ask(at, question))
             except Exception as error:
                 results[at] = error
-            self._pause()
+            finally:
+                self._pause()
 
         self._computing = len(calls)
         threads = [Thread(target=work, args=(at,), daemon=True) for at in range(len(calls))]
@@ -46,7 +47,7 @@ class Rounds(Generic[Q, A]):
             self._reply(questions)
         for thread in threads:
             thread.join()
-        return results
+        return [results[at] for at in range(len(calls))]
 
     def _ask(self, at: int, question: Q) -> A:
         future: Future[A] = Future()

@@ -68,9 +68,7 @@ def environment_of(
 @cache
 def _version(library: str) -> str:
     """Return the version of a library; some have a distribution name for each device."""
-    by_device = {
-        "faiss": ("faiss-cpu", "faiss-gpu-cu12"),
-    }
+    by_device = {"faiss": ("faiss-cpu", "faiss-gpu-cu12")}
     for name in by_device.get(library, (library,)):
         with suppress(importlib.metadata.PackageNotFoundError):
             return importlib.metadata.version(name)
