@@ -1,4 +1,4 @@
-"""One shard of a blurred corpus; see rules/corpora.smk."""
+"""Shards of a blurred corpus."""
 
 from pathlib import Path
 
@@ -10,13 +10,10 @@ with reporting(snakemake):
     from clipaudit.corpora.faces import face_finder
 
     settings = Blurred.model_validate(snakemake.params.settings)
-    blur_shard(
-        Path(snakemake.input.tar[0]),
-        Path(snakemake.output.tar),
-        face_finder(
-            Path(settings.detector) if settings.detector else None,
-            field=settings.boxes,
-            threshold=settings.threshold,
-        ),
-        margin=settings.margin,
+    find_faces = face_finder(
+        Path(settings.detector) if settings.detector else None,
+        field=settings.boxes,
+        threshold=settings.threshold,
     )
+    for source, target in zip(snakemake.input.tars, snakemake.output.tars, strict=True):
+        blur_shard(Path(source), Path(target), find_faces, margin=settings.margin)

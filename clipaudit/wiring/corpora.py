@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from clipaudit.config.corpora import Blurred
 from clipaudit.config.pictures import require_pictures
 from clipaudit.config.settings import Settings
 from clipaudit.errors import ClipauditError
@@ -32,6 +33,11 @@ class CorpusFiles:
         others = {*self.splits, *self.drawn, *self.listed}
         self.indexed = [name for name in run.corpora if name not in others]
         self.blurred = {name: corpus.blurred for name, corpus in kinds if corpus.blurred}
+        self.blurred_alone: list[str] = []
+        for name in self.blurred:
+            count = len(run.shards(name))
+            rest = range(count // 10 * 10, count)
+            self.blurred_alone += [f"{name}/{number:05d}" for number in rest]
         self._made = (*(f"data/{world}/" for world in run.worlds), "data/blurred/")
         self._numbers: dict[tuple[str, str], list[int]] = {}
 
@@ -221,15 +227,25 @@ class CorpusFiles:
         }
 
     # --- blurred corpora ------------------------------------------------------------------------
+    # Their wildcard `shards` is a corpus and the number of a shard, or that without the last digit.
 
-    def unblurred_tar(self, wildcards: Wildcards) -> Paths:
-        """Return the source shard of a blurred corpus's shard."""
-        shards = self.run.shards(self.blurred[wildcards.corpus].of)
-        return self.brought(shards[int(wildcards.shard)])
+    def _blurring(self, wildcards: Wildcards) -> Blurred:
+        return self.blurred[Path(wildcards.shards).parent.name]
+
+    def unblurred_tars(self, wildcards: Wildcards) -> Paths:
+        """Return the source shards of a job's blurred shards, in order."""
+        shards, number = self.run.shards(self._blurring(wildcards).of), Path(wildcards.shards).name
+        if wildcards.shards in self.blurred_alone:
+            return self.brought(shards[int(number)])
+        return self.brought(*shards[10 * int(number) :][:10])
+
+    def blurred_settings(self, wildcards: Wildcards) -> object:
+        """Return how the faces of a job's shards are found and blurred."""
+        return self._blurring(wildcards).model_dump(mode="json")
 
     def face_detector(self, wildcards: Wildcards) -> Paths:
         """Return the face detector's file; none if the shards state the faces."""
-        return self.brought(self.blurred[wildcards.corpus].detector)
+        return self.brought(self._blurring(wildcards).detector)
 
     # --- manifests ------------------------------------------------------------------------------
 

@@ -108,3 +108,15 @@ def test_the_index_of_a_mapped_test_set_reads_its_map(corpora):
     stated = {"corpus": "sketch", "used": None, "label_map": True, "whole": True}
     assert files.labels(sketch) == stated
     assert files.labels(job(corpus="large", part="00000")) is None
+
+
+def test_blurred_shards_are_made_in_tens_and_the_rest_one_by_one(corpora):
+    faces = {"shards": "faces/{0..21}.tar"}
+    veiled = {"shards": "data/blurred/veiled/{00000..00021}.tar", "blurred": {"of": "faces"}}
+    files = corpora(faces=faces, veiled=veiled)
+
+    assert files.blurred_alone == ["veiled/00020", "veiled/00021"]
+    tens = files.unblurred_tars(job(shards="veiled/0001"))
+    assert tens == [f"faces/{number}.tar" for number in range(10, 20)]
+    assert files.unblurred_tars(job(shards="veiled/00021")) == ["faces/21.tar"]
+    assert files.blurred_settings(job(shards="veiled/0001"))["of"] == "faces"

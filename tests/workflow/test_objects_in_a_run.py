@@ -1,5 +1,6 @@
 """Objects in images in runs of the memorization audit: given, detected, and blurred faces."""
 
+import polars as pl
 import torch
 from microproject import read
 from tinydetector import NAMES, write_detr
@@ -10,18 +11,23 @@ BY_UID = "column: uid, join_on: uid"
 
 
 def test_faces_are_blurred_before_anything_reads_the_images(memorizing):
-    settings = memorizing.folder / SETTINGS
-    text = settings.read_text()
-    corpus = "  veiled: {shards: data/blurred/veiled/00000.tar, captions: texts, "
-    corpus += "blurred: {of: album, boxes: objects}}\n"
-    settings.write_text(text.replace("\nrecipes:", f"{corpus}\nrecipes:"))
+    shards = [f"album/{number}.tar" for number in range(11)]  # ten are one job, the last another
+    (memorizing.folder / "album").mkdir()
+    for shard in shards:
+        (memorizing.folder / shard).symlink_to(memorizing.folder / "data/micro/album/00000.tar")
+    corpora = "  albums: {shards: 'album/{0..10}.tar', captions: texts}\n"
+    corpora += "  veiled: {shards: 'data/blurred/veiled/{00000..00010}.tar', captions: texts, "
+    corpora += "blurred: {of: albums, boxes: objects}}\n"
+    memorizing.edit(SETTINGS, "\nrecipes:", f"{corpora}\nrecipes:")
 
     memorizing.run(config=SETTINGS, target="results_micro/samples/veiled/00000.json")
 
     plain, veiled = (read(memorizing, f"samples/{name}/*") for name in ("album", "veiled"))
-    assert plain["row"].equals(veiled["row"])
-    assert plain["caption"].equals(veiled["caption"], null_equal=False)
-    assert (plain["image_sha256"] != veiled["image_sha256"]).all(ignore_nulls=False)
+    for shard in range(11):
+        own = veiled.filter(pl.col("shard") == shard)
+        assert plain["row"].equals(own["row"])
+        assert plain["caption"].equals(own["caption"], null_equal=False)
+        assert (plain["image_sha256"] != own["image_sha256"]).all(ignore_nulls=False)
 
 
 def test_objects_given_by_uid_equal_those_that_the_dataset_states(memorizing):
