@@ -17,6 +17,8 @@ from collections.abc import Sequence
 from multiprocessing.connection import wait
 from typing import Any
 
+from clipaudit.steps.workflow import THREAD_VARIABLES
+
 PRELOADED = (
     "clipaudit.steps.workflow",
     "snakemake.iocontainers",
@@ -53,7 +55,7 @@ def execute_in_fork(script: Any, path: str, edit: bool = False) -> None:  # noqa
 
 def main() -> None:
     """Run Snakemake's command line."""
-    for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    for variable in THREAD_VARIABLES:
         os.environ[variable] = "1"  # before the server imports what reads them
     from snakemake.cli import main as snakemake
     from snakemake.script import PythonScript

@@ -5,8 +5,6 @@ from clipaudit.steps.workflow import Step, run_step
 
 def compute(step: Step) -> None:
     """Make copies of some images, and look for them among the others."""
-    import cv2
-
     from clipaudit.copies.calibrating import calibrate_encoder
     from clipaudit.copies.calibration import CALIBRATION
     from clipaudit.copies.originals import read_originals
@@ -16,7 +14,6 @@ def compute(step: Step) -> None:
     from clipaudit.models.device import use_device
     from clipaudit.models.encoders import ModelSettings
 
-    cv2.setNumThreads(step.threads)
     asked = step.settings_as(Calibration, "calibration")
     device = use_device(step.device, threads=step.threads)
     asked_model = step.settings_as(ModelSettings, "model")

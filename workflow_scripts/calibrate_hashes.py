@@ -5,15 +5,12 @@ from clipaudit.steps.workflow import Step, run_step
 
 def compute(step: Step) -> None:
     """Make copies of some images, and look for them among the others."""
-    import cv2
-
     from clipaudit.copies.calibrating import calibrate_hashes
     from clipaudit.copies.calibration import CALIBRATION
     from clipaudit.copies.originals import read_originals
     from clipaudit.copies.settings import Calibration
     from clipaudit.copies.thresholds import THRESHOLDS, default_rate
 
-    cv2.setNumThreads(step.threads)
     asked = step.settings_as(Calibration, "calibration")
     originals = read_originals(
         step.labelled("samples"),

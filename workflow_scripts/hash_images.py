@@ -5,13 +5,10 @@ from clipaudit.steps.workflow import Step, run_step
 
 def compute(step: Step) -> None:
     """Hash the images that are searched."""
-    import cv2
-
     from clipaudit.copies.hashing import HASHES, IMAGES, hash_images
     from clipaudit.copies.sampling import sampled
     from clipaudit.copies.views import test_views, train_views
 
-    cv2.setNumThreads(step.threads)
     samples = step.table("samples")
     if step.files("sample"):
         samples = sampled(samples, step.table("sample"), seed=step.settings["seed"])

@@ -5,12 +5,9 @@ from clipaudit.steps.workflow import Step, run_step
 
 def compute(step: Step) -> None:
     """Compare the images of each pair."""
-    import cv2
-
     from clipaudit.copies.verified import PAIRS, verify_candidates
     from clipaudit.corpora.lookup import PictureReader
 
-    cv2.setNumThreads(step.threads)
     own = dict(zip(step.settings["shards"], step.files("tars"), strict=True))
     others = dict(enumerate(step.files("other_tars")))
     candidates = step.table("candidates")

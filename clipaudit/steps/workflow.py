@@ -18,6 +18,14 @@ from clipaudit.store.disks import disk_error
 
 __all__ = ["Step", "code", "reporting", "run_step", "stop_with"]
 
+# What numpy, faiss, torch and OpenCV read when they are imported, also in processes of a job
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "OPENCV_FOR_THREADS_NUM",
+)
+
 logger = logging.getLogger(__name__)
 
 
@@ -86,8 +94,8 @@ def _refuse_changed_code(job: Any) -> None:  # noqa: ANN401
 
 
 def _set_threads(threads: int) -> None:
-    """Set the threads before numpy or torch are imported: more than granted cost tenfold."""
-    for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    """Set the threads before a library is imported: more than granted cost tenfold."""
+    for variable in THREAD_VARIABLES:
         os.environ[variable] = str(threads)
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from clipaudit.similarity.nearest import NEIGHBORS
-from clipaudit.steps.workflow import code
+from clipaudit.steps.workflow import THREAD_VARIABLES, code
 from clipaudit.store.parquet import write_tables
 from clipaudit.store.placements import Placement, place
 from clipaudit.store.store import Pointer, Store, replace_text
@@ -92,7 +92,7 @@ class Job:
 @pytest.fixture(autouse=True)
 def _own_threads(monkeypatch):
     """Restore these after the test: the script sets them in the process of the tests."""
-    for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    for variable in THREAD_VARIABLES:
         monkeypatch.setenv(variable, "1")
 
 
