@@ -2,10 +2,13 @@
 
 import json
 import os
+import signal
 import subprocess
+import sys
 import time
 from contextlib import chdir
 from pathlib import Path
+from typing import NoReturn
 
 import click
 
@@ -114,6 +117,7 @@ def _compute(cores: str, gpus: int | None) -> None:
         configfiles=[Path(SETTINGS)],
         further=["--cores", cores, *machine.options],
     )
+    signal.signal(signal.SIGTERM, _exit_by)
     running = subprocess.Popen(command, env=os.environ | machine.environment)
     try:
         from clipaudit.site import told  # noqa: F401  what `_answer` needs, while Snakemake starts
@@ -122,10 +126,19 @@ def _compute(cores: str, gpus: int | None) -> None:
     except KeyboardInterrupt:
         running.wait()  # Ctrl-C stops Snakemake, too; it ends its jobs first
         raise
+    except SystemExit:
+        # `kill` stops only this process. Snakemake may wait forever for itself after SIGTERM
+        running.send_signal(signal.SIGINT)
+        running.wait()
+        raise
     if status != 0:
         raise click.ClickException(
             "The run failed; the messages above say why. The same command continues from there."
         )
+
+
+def _exit_by(number: int, frame: object) -> NoReturn:
+    sys.exit(128 + number)
 
 
 def _answer(to: Path, form: str, seconds: float) -> None:

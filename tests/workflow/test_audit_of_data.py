@@ -99,16 +99,24 @@ def test_ten_kills_at_random_moments_do_not_change_the_answer(data):
     assert with_copy(answer(data)) == planted(data) > 0
 
 
-def test_after_ctrl_c_nothing_runs_on(data):
+@pytest.mark.parametrize(
+    ("send", "number", "status"),
+    [
+        pytest.param(os.killpg, signal.SIGINT, 1, id="Ctrl-C"),
+        pytest.param(os.kill, signal.SIGTERM, 128 + signal.SIGTERM, id="kill"),
+    ],
+)
+def test_after_a_signal_nothing_runs_on(data, send, number, status):
     process = start(data)
     while not list((data / "audit").glob("results/samples/*/*.json")):
         assert process.poll() is None
         time.sleep(0.1)
-    os.killpg(process.pid, signal.SIGINT)
+    send(process.pid, number)
 
-    assert process.wait(timeout=60) == 1
+    assert process.wait(timeout=60) == status
     with pytest.raises(ProcessLookupError):
         os.killpg(process.pid, 0)
+    assert not (data / "audit/results/report").exists()
     process.communicate()
 
 
