@@ -53,7 +53,7 @@ rule blur:
     log:
         "logs/blur/{shards}.log",
     wildcard_constraints:
-        shards=one_of(CORPORA.blurred_alone),
+        shards=one_of(CORPORA.last_blurred),
     conda:
         ENVIRONMENT
     params:
@@ -71,7 +71,7 @@ use rule blur as blur_ten with:
     log:
         "logs/blur_ten/{shards}.log",
     wildcard_constraints:
-        shards=rf"({one_of(CORPORA.blurred)})/\d+",  # a list of all tens would take minutes
+        shards=rf"({one_of(CORPORA.blurred)})/\d+",  # matching a list of all tens takes minutes
 
 
 ruleorder: blur > blur_ten

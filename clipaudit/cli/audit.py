@@ -127,7 +127,8 @@ def _compute(cores: str, gpus: int | None) -> None:
         running.wait()  # Ctrl-C stops Snakemake, too; it ends its jobs first
         raise
     except SystemExit:
-        # `kill` stops only this process. Snakemake may wait forever for itself after SIGTERM
+        # `kill` reaches only this process. SIGTERM can block Snakemake: its handler takes a lock
+        # that the interrupted code may hold.
         running.send_signal(signal.SIGINT)
         running.wait()
         raise

@@ -33,11 +33,11 @@ class CorpusFiles:
         others = {*self.splits, *self.drawn, *self.listed}
         self.indexed = [name for name in run.corpora if name not in others]
         self.blurred = {name: corpus.blurred for name, corpus in kinds if corpus.blurred}
-        self.blurred_alone: list[str] = []
+        self.last_blurred: list[str] = []
         for name in self.blurred:
             count = len(run.shards(name))
             rest = range(count // 10 * 10, count)
-            self.blurred_alone += [f"{name}/{number:05d}" for number in rest]
+            self.last_blurred += [f"{name}/{number:05d}" for number in rest]
         self._made = (*(f"data/{world}/" for world in run.worlds), "data/blurred/")
         self._numbers: dict[tuple[str, str], list[int]] = {}
 
@@ -235,7 +235,7 @@ class CorpusFiles:
     def unblurred_tars(self, wildcards: Wildcards) -> Paths:
         """Return the source shards of a job's blurred shards, in order."""
         shards, number = self.run.shards(self._blurring(wildcards).of), Path(wildcards.shards).name
-        if wildcards.shards in self.blurred_alone:
+        if wildcards.shards in self.last_blurred:
             return self.brought(shards[int(number)])
         return self.brought(*shards[10 * int(number) :][:10])
 

@@ -115,7 +115,7 @@ def test_blurred_shards_are_made_in_tens_and_the_rest_one_by_one(corpora):
     veiled = {"shards": "data/blurred/veiled/{00000..00021}.tar", "blurred": {"of": "faces"}}
     files = corpora(faces=faces, veiled=veiled)
 
-    assert files.blurred_alone == ["veiled/00020", "veiled/00021"]
+    assert files.last_blurred == ["veiled/00020", "veiled/00021"]
     tens = files.unblurred_tars(job(shards="veiled/0001"))
     assert tens == [f"faces/{number}.tar" for number in range(10, 20)]
     assert files.unblurred_tars(job(shards="veiled/00021")) == ["faces/21.tar"]
