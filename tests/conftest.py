@@ -1,5 +1,6 @@
 """Make the helpers beside this file importable from the folders below, and share fixtures."""
 
+import gc
 import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # more threads for two workers are ten times slower
@@ -11,6 +12,7 @@ from tinyclip import tiny
 
 from clipaudit.models.clip import build
 
+gc.set_threshold(10_000)  # at 700 new objects, searches for cycles take a fifth of collecting tests
 settings.register_profile("shared machine", deadline=None)  # other jobs run beside the tests
 settings.load_profile("shared machine")
 

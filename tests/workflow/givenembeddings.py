@@ -21,10 +21,10 @@ def give_embeddings(project, corpus, draw=directions):
     return dict(zip(uids, halves, strict=True))
 
 
-def block(corpus):
+def block(corpus, encoder="own"):
     return {
         "corpus": corpus,
-        "encoder": "own",
+        "encoder": encoder,
         "arrays": f"{corpus}.npy",
         "metadata": f"{corpus}.parquet",
         "column": "uid",

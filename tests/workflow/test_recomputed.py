@@ -94,7 +94,7 @@ def bounds_over_seeds(correct, images):
 
 
 def give_spread_embeddings(project):
-    """Give embeddings of 60 concepts with different spreads, and add a second encoder."""
+    """Search by embeddings of 60 concepts with different spreads; keep `own` as second encoder."""
     dice = np.random.default_rng(0)
     concepts = dice.normal(size=(60, 16))
 
@@ -104,13 +104,13 @@ def give_spread_embeddings(project):
 
     for corpus in CORPORA:
         give_embeddings(project, corpus, draw)
-    given = yaml.dump({"embeddings": {corpus: block(corpus) for corpus in CORPORA}})
-    encoders = "{architecture: atom, pretrained: gone.pt}\n  trained: {model: brief/small}\n\n"
+    blocks = {"embeddings": {corpus: block(corpus, "given") for corpus in CORPORA}}
+    encoder = "  given: {architecture: atom, pretrained: gone.pt}\n"
     for old, new in (
-        ("  encoder: own\n", "  encoder: own\n  other_encoders: [trained]\n"),
+        ("  encoder: own\n", "  encoder: given\n  other_encoders: [own]\n"),
         ("threshold: 0.9999997,", "threshold: 0.9,"),
         ("sweep: [0.9999, 0.999999]", "sweep: [0.8, 0.95]"),
-        ("  own: {model: brief/small}\n", f"  own: {encoders}{given}"),
+        ("encoders:\n", f"{yaml.dump(blocks)}\nencoders:\n{encoder}"),
     ):
         project.edit("config/micro.yaml", old, new)
 
@@ -124,8 +124,9 @@ def told_apart(made_once, finished):
 
 @pytest.fixture(params=["finished", "told_apart"])
 def searched(request):
-    """Return a run by an encoder that distinguishes nothing, and one by an encoder that does."""
-    return request.getfixturevalue(request.param)
+    """Return a run and its encoder: one that distinguishes nothing, and one that does."""
+    project = request.getfixturevalue(request.param)
+    return project, {"finished": "own", "told_apart": "given"}[request.param]
 
 
 @pytest.mark.parametrize(
@@ -240,7 +241,7 @@ def test_table_2_counts_test_images_within_the_distance(told_apart):
 
     assert 0 < rows["near_duplicates"].sum() < rows["images"].sum()
     for row in rows.iter_rows(named=True):
-        similarity = nearest(told_apart, f"neighbors/own/{row['corpus']}", row["testset"])
+        similarity = nearest(told_apart, f"neighbors/given/{row['corpus']}", row["testset"])
         count, images = sum(1 - each < 0.05 for each in similarity.values()), len(similarity)
         assert (row["near_duplicates"], row["images"]) == (count, images)
         assert row["share"] == count / images
@@ -248,7 +249,7 @@ def test_table_2_counts_test_images_within_the_distance(told_apart):
 
 
 def test_table_5_correlates_the_ranks_of_two_encoders(told_apart):
-    paths = [f"neighbors/{name}/small" for name in ("own", "trained")]
+    paths = [f"neighbors/{name}/small" for name in ("given", "own")]
     for row in table(told_apart, "table5").iter_rows(named=True):
         first, second = paired(told_apart, *paths, row["testset"])
 
@@ -257,11 +258,12 @@ def test_table_5_correlates_the_ranks_of_two_encoders(told_apart):
 
 
 def test_the_check_of_an_encoder_compares_its_embeddings(searched):
-    rows = read(searched, "embeddings/own/sketch/*")["embedding"]
+    project, encoder = searched
+    rows = read(project, f"embeddings/{encoder}/sketch/*")["embedding"]
     vectors = np.stack([np.frombuffer(value, "<f2") for value in rows]).astype(np.float64)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    (check,) = read(searched, "encoder_checks/own/sketch").to_dicts()
-    (shown,) = table(searched, "encoders").filter(encoder="own", testset="sketch").to_dicts()
+    (check,) = read(project, f"encoder_checks/{encoder}/sketch").to_dicts()
+    (shown,) = table(project, "encoders").filter(encoder=encoder, testset="sketch").to_dicts()
 
     pairs = (vectors @ vectors.T)[np.triu_indices(len(vectors), 1)]
 
@@ -271,12 +273,13 @@ def test_the_check_of_an_encoder_compares_its_embeddings(searched):
 
 
 def test_table_6_counts_the_samples_near_the_gap(searched):
-    for row in table(searched, "table6").iter_rows(named=True):
+    project, encoder = searched
+    for row in table(project, "table6").iter_rows(named=True):
         corpus, testset = row["corpus"], row["testset"]
-        gaps = nearest(searched, "neighbors/own/small", testset)
+        gaps = nearest(project, f"neighbors/{encoder}/small", testset)
         pruning = "all" if corpus == "small" else f"{START}.{testset}-pruned"
-        manifest = read(searched, f"manifests/{corpus}/{pruning}/*").filter("kept").select(IMAGE)
-        similar = read(searched, f"similarities/own/{corpus}/*").filter(testset=testset)
+        manifest = read(project, f"manifests/{corpus}/{pruning}/*").filter("kept").select(IMAGE)
+        similar = read(project, f"similarities/{encoder}/{corpus}/*").filter(testset=testset)
         both = similar.join(manifest, on=IMAGE).select("test_shard", "test_row", "similarity")
         pairs = [(each, gaps[tuple(image)]) for *image, each in both.iter_rows()]
 
@@ -285,11 +288,12 @@ def test_table_6_counts_the_samples_near_the_gap(searched):
 
 
 def test_table_7_compares_both_nearest_neighbours(searched):
-    searches = ("neighbors/own/large", f"kept_neighbors/own/{START}/large")
+    project, encoder = searched
+    searches = (f"neighbors/{encoder}/large", f"kept_neighbors/{encoder}/{START}/large")
     for testset in TEST_SETS:
-        rows = table(searched, "table7").filter(testset=testset).iter_rows(named=True)
+        rows = table(project, "table7").filter(testset=testset).iter_rows(named=True)
         for row, search in zip(rows, searches, strict=True):
-            large, small = paired(searched, search, "neighbors/own/small", testset)
+            large, small = paired(project, search, f"neighbors/{encoder}/small", testset)
             nearer, images = (large > small).sum(), len(small)
 
             assert (row["nearer"], row["images"]) == (nearer, images)
@@ -299,30 +303,33 @@ def test_table_7_compares_both_nearest_neighbours(searched):
 
 
 def test_the_deduplication_table_counts_removed_samples_by_similarity(searched):
-    similarity = read(searched, "duplicates/own/large/*")["similarity"]
-    for row in table(searched, "deduplication").iter_rows(named=True):
+    project, encoder = searched
+    similarity = read(project, f"duplicates/{encoder}/large/*")["similarity"]
+    for row in table(project, "deduplication").iter_rows(named=True):
         assert row["removed"] == (similarity > row["threshold"]).sum()
         assert row["kept"] + row["removed"] == len(similarity)
 
 
 def test_no_kept_neighbour_exceeds_the_gap(searched):
     """The nearest kept image is also recomputed here, among all embeddings."""
-    manifest = read(searched, f"manifests/large/{START}.sketch-pruned/*").filter("kept")
-    rows = read(searched, "embeddings/own/large/*").join(manifest, on=IMAGE, maintain_order="left")
-    tests = read(searched, "embeddings/own/sketch/*")
+    project, encoder = searched
+    manifest = read(project, f"manifests/large/{START}.sketch-pruned/*").filter("kept")
+    rows = read(project, f"embeddings/{encoder}/large/*")
+    rows = rows.join(manifest, on=IMAGE, maintain_order="left")
+    tests = read(project, f"embeddings/{encoder}/sketch/*")
     train, test = (
         np.stack([np.frombuffer(value, "<f2") for value in table["embedding"]])
         for table in (rows, tests)
     )
     best = plain_cosines(test, train).max(axis=1)
 
-    search = "kept_neighbors/own/sketch-pruned/large"
-    found, gaps = paired(searched, search, "neighbors/own/small", "sketch")
-    check = table(searched, "gap_check").filter(search="sketch-pruned", testset="sketch")
+    search = f"kept_neighbors/{encoder}/sketch-pruned/large"
+    found, gaps = paired(project, search, f"neighbors/{encoder}/small", "sketch")
+    check = table(project, "gap_check").filter(search="sketch-pruned", testset="sketch")
     (row,) = check.to_dicts()
 
     addresses = tests.select(IMAGE).iter_rows()
-    assert nearest(searched, search, "sketch") == dict(zip(addresses, best, strict=True))
+    assert nearest(project, search, "sketch") == dict(zip(addresses, best, strict=True))
     assert (found <= gaps).all()
     below, ties = (found < gaps).sum(), (found == gaps).sum()
     assert (row["above"], row["below"], row["ties"]) == (0, below, ties)
