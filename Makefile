@@ -26,8 +26,9 @@ clipart: data/clipart/clipart.json
 data/clipart/clipart.json: | .venv/.synced
 	$(BIN)/python -m clipaudit.demo.clipart $(@D) $(DEBS)
 
+# Three workers keep two cores in use: one may wait for a run that another one makes.
 test: .venv/.synced .uv/moto/.synced
-	$(BIN)/pytest -n 2 -m "not slow and not gpu and not browser and not slurm"
+	$(BIN)/pytest -n 3 -m "not slow and not gpu and not browser and not slurm"
 
 # The tests of code that computes differently on processors without AVX-512, run as on these.
 test-avx2: .venv/.synced

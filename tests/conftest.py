@@ -3,7 +3,7 @@
 import gc
 import os
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # more threads for two workers are ten times slower
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # more threads per worker are ten times slower
 
 import pytest
 import torch

@@ -10,12 +10,6 @@ from microproject import Project, copy_project
 
 
 @pytest.fixture(scope="session")
-def copied():
-    """Return a function: a copy of the project in a folder of the caller."""
-    return copy_project
-
-
-@pytest.fixture(scope="session")
 def made_once(tmp_path_factory, worker_id):
     """Return a function: a project that the first test worker makes and all of them read.
 
@@ -54,6 +48,13 @@ def seeded(made_once, finished):
     """Return a project with Tables 1, 3 and 4 of two seeds; for reading only."""
     settings, target = seededworld.SETTINGS, seededworld.TABLES
     return made_once("seeded", *settings, start=finished, target=target)
+
+
+@pytest.fixture(scope="session")
+def copied(made_once):
+    """Return a project with the report of the copies audit; for reading only."""
+    asked = "all_tables all_figures report"
+    return made_once("copied", config="config/micro_copies.yaml", target=asked)
 
 
 @pytest.fixture(scope="session")

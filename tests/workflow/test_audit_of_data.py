@@ -66,12 +66,9 @@ def computed(folder):
 
 
 @pytest.fixture
-def data(made_once, tmp_path):
+def data(copied, tmp_path):
     """Return three shards of a generated world as a tar, a folder and a table, and a fourth one."""
-    made = made_once(
-        "copied", config="config/micro_copies.yaml", target="all_tables all_figures report"
-    )
-    shutil.copytree(made.folder / "data/micro_copies", tmp_path / "data")
+    shutil.copytree(copied.folder / "data/micro_copies", tmp_path / "data")
     (tmp_path / "data/web/00003.tar").rename(tmp_path / "late.tar")
     first, second = (tmp_path / f"data/web/0000{number}.tar" for number in (1, 2))
     for sample in raw_samples(first):

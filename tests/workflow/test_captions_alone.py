@@ -2,10 +2,11 @@
 
 import pyarrow.parquet as pq
 import yaml
+from microproject import copy_project
 
 
-def test_captions_are_audited_without_an_encoder_or_training(copied, tmp_path):
-    project = copied(tmp_path / "project")
+def test_captions_are_audited_without_an_encoder_or_training(tmp_path):
+    project = copy_project(tmp_path / "project")
     whole = yaml.safe_load((project.folder / "config/micro_parrot.yaml").read_text())
     own = {name: whole[name] for name in ("results", "store", "worlds")}
     own["corpora"] = {"posters": whole["corpora"]["posters"]}

@@ -4,17 +4,10 @@ import json
 import shutil
 
 import pyarrow.parquet as pq
-import pytest
 from microproject import Project
 
 SETTINGS = "config/micro_copies.yaml"
 RESULTS = "--results", "results_micro"
-
-
-@pytest.fixture(scope="session")
-def copied(made_once):
-    """Return a project with all tables and figures of the copies audit; for reading only."""
-    return made_once("copied", config=SETTINGS, target="all_tables all_figures report")
 
 
 def rows(project, table):
@@ -104,7 +97,7 @@ def test_an_encoder_proposes_candidates_too(project):
         "config/micro.yaml",
         "similarity:\n",
         "copies:\n  train: large\n  test_sets: [val]\n  distance: 0\n"
-        "  encoders: [own]\n  similarity: {own: 0.9}\nsimilarity:\n",
+        "  encoders: [own]\n  similarity: {own: 0.999998}\nsimilarity:\n",
     )
 
     project.run(target="results_micro/copies/val/large/00000.json")

@@ -9,12 +9,12 @@ import pytest
 
 KILLS = 20
 TARGET = "all_tables"
-FIRST = "neighbors/own/large.json"
+COPIES = "config/micro_copies.yaml"
 
 
-def kill_after(project, seconds, target=TARGET):
+def kill_after(project, seconds, **options):
     """Run, and kill the whole process group after some seconds unless it has ended."""
-    process = project.start(target=target)
+    process = project.start(target=TARGET, **options)
     time.sleep(seconds)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
@@ -34,12 +34,12 @@ def moments(count, longest):
     return [round(rng.uniform(0.5, longest), 1) for _ in range(count)]
 
 
-def test_a_killed_run_finishes_with_the_results_of_an_undisturbed_one(finished, fresh):
-    kill_after(fresh, 6, f"results_micro/{FIRST}")
+def test_a_killed_run_finishes_with_the_results_of_an_undisturbed_one(copied, fresh):
+    kill_after(fresh, 6, config=COPIES)
 
-    fresh.run(target=f"results_micro/{FIRST}")
+    fresh.run(config=COPIES, target=TARGET)
 
-    assert_same(fresh, finished, made=FIRST)
+    assert_same(fresh, copied, made="tables/copies_summary.json")
     assert "all as they were written" in fresh.clipaudit(
         "verify", "--results", "results_micro", "--store", "store_micro"
     )

@@ -11,8 +11,7 @@ from reportnumbers import Page, is_shown, written_numbers
 def report(request, made_once):
     """Return a run with its report; for reading only."""
     if request.param == "copies":
-        target = "all_tables all_figures report"
-        return made_once("copied", config="config/micro_copies.yaml", target=target)
+        return request.getfixturevalue("copied")
     finished = request.getfixturevalue("finished")
     return made_once("reported", start=finished, target="report")
 

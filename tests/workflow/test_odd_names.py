@@ -6,6 +6,7 @@ import subprocess
 import tarfile
 
 import pytest
+from microproject import copy_project
 from PIL import Image
 
 FOLDER = "pro ject ü名 $(touch ran) ;touch ran;' \"x"
@@ -29,9 +30,9 @@ def write_shard(path):
 
 
 @pytest.fixture
-def odd(tmp_path, copied):
+def odd(tmp_path):
     """Return a project in an odd place whose settings have odd names, with one sample."""
-    project = copied(tmp_path / FOLDER)
+    project = copy_project(tmp_path / FOLDER)
     project.results, project.store = project.folder / RESULTS, project.folder / STORE
     write_shard(project.folder / SHARDS / "00000.tar")
     corpus = {"shards": f"{SHARDS}/00000.tar", "shards_per_part": 1, "world": None}

@@ -53,10 +53,10 @@ def test_galleries_read_uids_not_tars_and_images_come_back_from_the_store(finish
     assert project.digests() == finished.digests()
 
 
-def test_memorized_samples_are_shown_as_uids(made_once, tmp_path):
-    settings = "config/micro_memorization.yaml"
-    project = without_pictures(made_once("remembered", config=settings), tmp_path / "project")
+def test_memorized_samples_are_shown_as_uids(remembered, tmp_path):
+    project = without_pictures(remembered, tmp_path / "project")
 
+    settings = "config/micro_memorization.yaml"
     check_that_only_galleries_change(project, "report_memorized", config=settings)
 
 
