@@ -35,7 +35,10 @@ class Workers(Generic[T]):
         """Yield the items; raise our errors of a worker unchanged."""
         for item in self._loader:
             if isinstance(item, ClipauditError):
-                raise item
+                try:
+                    raise item
+                finally:
+                    del item  # its traceback would refer to itself, and keep the processes alive
             yield item
 
 

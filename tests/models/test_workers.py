@@ -1,3 +1,5 @@
+import gc
+from multiprocessing import active_children
 from typing import NamedTuple
 
 import pytest
@@ -37,6 +39,14 @@ def test_items_keep_their_order_at_every_iteration(workers):
 def test_an_error_of_a_worker_is_raised_unchanged(workers):
     with pytest.raises(InputError, match=r"^shard 3 is broken$"):
         list(Workers(fail, workers=workers))
+
+
+def test_all_workers_end_with_the_error_of_one():
+    gc.collect()  # what earlier tests left
+    with pytest.raises(InputError):
+        list(Workers(fail, workers=2))
+
+    assert active_children() == []
 
 
 def test_the_random_state_of_the_process_is_unchanged():
