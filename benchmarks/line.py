@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from clipaudit.runs.events import newest
+from clipaudit.steps.workflow import OBJECTS_PER_COLLECTION
 from clipaudit.store.placements import placements
 from clipaudit.store.records import Execution, read_records
 from clipaudit.store.store import Store
@@ -36,7 +37,8 @@ ROUNDS = 3
 LIBRARIES = ("numpy", "pyarrow", "duckdb", "PIL", "torch", "torchvision", "open_clip", "timm",
              "matplotlib", "rapidocr")  # fmt: skip
 IMPORT = """
-import sys, time
+import gc, sys, time
+gc.set_threshold(int(sys.argv.pop()))
 started = time.perf_counter()
 for name in sys.argv[1:]:
     __import__(name)
@@ -172,7 +174,7 @@ def import_seconds(run: Run) -> dict[tuple[str, ...], float]:
     taken: dict[tuple[str, ...], list[float]] = {names: [] for names in sets}
     for _ in range(ROUNDS):
         for names, seconds in taken.items():
-            command = [sys.executable, "-c", IMPORT, *names]
+            command = [sys.executable, "-c", IMPORT, *names, str(OBJECTS_PER_COLLECTION)]
             printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
             seconds.append(float(printed))
     return {names: statistics.median(seconds) for names, seconds in taken.items()}

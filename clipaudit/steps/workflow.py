@@ -27,8 +27,8 @@ THREAD_VARIABLES = (
     "OPENBLAS_NUM_THREADS",
     "OPENCV_FOR_THREADS_NUM",
 )
-# Python searches for reference cycles after 700 new objects. Libraries define 500,000, hardly any
-# of them garbage.
+# By default Python searches for reference cycles at each 700 new objects. Libraries define 400,000,
+# hardly any of them garbage.
 OBJECTS_PER_COLLECTION = 10_000
 
 logger = logging.getLogger(__name__)
