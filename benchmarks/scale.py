@@ -96,7 +96,7 @@ def whole_path(name: str) -> Path:
 def parse() -> argparse.Namespace:
     """Return the settings of the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--base", type=int, default=DEMO_PICTURES, help="pictures at size 1")
+    parser.add_argument("--base", type=int, default=DEMO_PICTURES, help="images at size 1")
     parser.add_argument("--sizes", type=int, nargs="+", default=[1, 4, 16])
     parser.add_argument("--stages", nargs="+", choices=STAGES, default=list(STAGES))
     parser.add_argument("--folder", type=whole_path, help="where to run; its data are used again")
@@ -222,7 +222,7 @@ def report(
 def _table(
     name: str, base: int, sizes: Sequence[int], rows: Mapping[str, Mapping[int, float]]
 ) -> Iterator[str]:
-    yield f"| {name} | " + " | ".join(f"{base * size:,} pictures" for size in sizes) + " | slope |"
+    yield f"| {name} | " + " | ".join(f"{base * size:,} images" for size in sizes) + " | slope |"
     yield "|---" * (len(sizes) + 2) + "|"
     for row, values in rows.items():
         cells = [_number(values[size]) if size in values else "" for size in sizes]

@@ -68,7 +68,7 @@ def export(
 
     \b
     Example:
-      clipaudit export large-deduplicated.sketch-pruned --format datacomp --output kept.npy
+      clipaudit export large/deduplicated.sketch-pruned --format datacomp --output kept.npy
       clipaudit export large/all --format hf-parquet --output large-hf
       clipaudit export posters/cotr-0.1-500 --format parquet --all-rows --output posters.parquet
     """
