@@ -146,6 +146,11 @@ class Encoder(Section):
             raise ValueError("`plugin` takes no `precision`; give what it needs as `options`")
         if self.plugin is not None and self.architecture is not None:
             raise ValueError("`plugin` takes no `architecture`; give what it needs as `options`")
+        if self.architecture is not None and self.pretrained is None:
+            raise ValueError(
+                "`architecture` belongs to `pretrained`: a model trained here has its recipe's, a "
+                "directory its own; remove it"
+            )
         if self.pretrained is not None and self.architecture is None:
             raise ValueError("`pretrained` needs `architecture`")
         if self.epoch is not None and self.model is None:

@@ -27,6 +27,12 @@ ONEDNN_BLOCK = 16  # channels per block of oneDNN's 1x1 convolutions: 8, or 16 w
 Losses = Callable[[torch.Tensor, torch.Tensor], Iterator[tuple[torch.Tensor, torch.Tensor]]]
 
 
+_IN_PARTS = (
+    "Set the resource `at_once` (`set-resources` in a profile) to fewer samples, which then go "
+    "through the model together; batch_size and what is learned stay the same."
+)
+
+
 @dataclass
 class Optimization:
     """A model in training and everything that changes with it."""
@@ -40,6 +46,7 @@ class Optimization:
     learned_scale: torch.Tensor | None = None  # log of a logit scale that the optimizer changes
     max_log_scale: float = math.inf  # of the learned scale
     layout: torch.memory_format = torch.contiguous_format  # of images and weights in memory
+    smaller: str = "Give the recipe a smaller `batch_size`."  # how a step takes less memory
 
     def step(
         self, number: int, images: torch.Tensor, targets: torch.Tensor
@@ -52,9 +59,7 @@ class Optimization:
                 torch.autograd.backward(self.scaler.scale(loss))
         except torch.OutOfMemoryError as error:
             raise StepError(
-                f"a step of {len(images)} samples in one process: {error} Set the resource "
-                "`at_once` (`set-resources` in a profile) to fewer samples, which then go through "
-                "the model together; batch_size and what is learned stay the same."
+                f"a step of {len(images)} samples in one process: {error} {self.smaller}"
             ) from error
         self._descend()
         if self.learned_scale is not None:
@@ -118,6 +123,7 @@ def prepare(
         learned_scale=model.logit_scale if recipe.logit_scale == "learned" else None,
         max_log_scale=math.log(recipe.max_logit_scale),
         layout=layout,
+        smaller=_IN_PARTS,
     )
 
 

@@ -86,7 +86,7 @@ class ModelFiles:
         """Return what determines an encoder's results."""
         used, encoder = self.architecture_of(name), self.run.encoders[name]
         return {
-            "encoder": encoder.model_dump(mode="json"),
+            "encoder": encoder.model_dump(mode="json", exclude={"title"}),
             "architecture": self.definition(used) if used else None,
             **self._plugin_param("encoders", encoder.plugin),
         }

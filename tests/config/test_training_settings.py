@@ -15,6 +15,12 @@ def test_other_encoders_have_no_epochs(source):
         Encoder(**source, epoch=1)
 
 
+@pytest.mark.parametrize("source", [{"model": "base/large"}, {"directory": "x"}])
+def test_only_a_checkpoint_from_elsewhere_has_an_architecture(source):
+    with pytest.raises(ValidationError, match="`architecture` belongs to `pretrained`"):
+        Encoder(**source, architecture="y")
+
+
 def test_epochs_of_a_checkpoint_count_from_one():
     with pytest.raises(ValidationError, match="greater than or equal to 1"):
         Encoder(model="base/large", epoch=0)

@@ -15,6 +15,15 @@ def test_an_encoder_trained_here_comes_from_its_model(corpora):
     assert models.encoder(own)["architecture"]["definition"]["embed_dim"] == 16
 
 
+def test_the_title_of_an_encoder_affects_no_key(corpora):
+    given = corpora()
+    models = ModelFiles(given)
+    before = models.settings_of("own")
+    given.run.encoders["own"] = given.run.encoders["own"].model_copy(update={"title": "My CLIP"})
+
+    assert models.settings_of("own") == before
+
+
 def test_the_end_of_a_training_run_is_not_a_checkpoint(corpora):
     models = ModelFiles(corpora("micro_memorization"))
 
