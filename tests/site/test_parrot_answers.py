@@ -4,10 +4,11 @@ import pytest
 from test_site_answers import answer
 
 
-def text(measure, unit, value, tokenization=None, corpus="posters"):
+def text(measure, unit, value, tokenization=None, title="posters", corpus="posters"):
     return {
-        "measure": measure, "unit": unit, "tokenization": tokenization, "corpus_title": corpus,
-        "value": value, "value_low": 0.067, "value_high": 0.652, "pictures": 10,
+        "measure": measure, "unit": unit, "tokenization": tokenization, "corpus": corpus,
+        "corpus_title": title, "value": value, "value_low": 0.067, "value_high": 0.652,
+        "pictures": 10,
     }  # fmt: skip
 
 
@@ -172,7 +173,8 @@ def test_the_reading_comes_with_the_accuracy_against_a_control():
 
 def test_the_cost_of_erasing_comes_with_that_of_random_removal():
     values = {"raw": 0.3, "rsa": 0.223, "random_rsa": 0.161, "rsc": 0.1, "random_rsc": None}
-    rows = [{"model": "web, own", "measure": name, "value": each} for name, each in values.items()]
+    model = {"corpus": "web", "encoder": "own", "model": "web, own"}
+    rows = [{**model, "measure": name, "value": each} for name, each in values.items()]
 
     (sentence,) = answer("parrot", parrot_table9=rows).sentences
 
@@ -183,7 +185,17 @@ def test_the_cost_of_erasing_comes_with_that_of_random_removal():
     )
 
 
+def test_corpora_of_one_title_are_all_told():
+    rows = [text("parrots", "share", share, "words", corpus=str(share)) for share in (0.5, 0.3)]
+
+    found = answer("parrot", parrot_table1=rows)
+
+    assert found.headline.startswith("5 of 10 captions of posters ")
+    assert "; 3 of 10 captions of posters " in found.headline
+    assert len(found.lines) == 2
+
+
 def test_names_from_data_are_sanitized():
-    rows = [text("parrots", "share", 0.5, "words", corpus="a\x1b[31m")]
+    rows = [text("parrots", "share", 0.5, "words", title="a\x1b[31m")]
 
     assert "a\\x1b[31m" in answer("parrot", parrot_table1=rows).headline

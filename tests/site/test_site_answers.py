@@ -19,8 +19,8 @@ def accuracy(manifest, value, baseline=None, change=(None, None, None), testset=
 def gap(value, low, measure="prg", target="mean", k=10, public="scenes"):
     return {
         "point": "default", "measure": measure, "measure_title": measure.upper(), "target": target,
-        "source": "", "k": k, "public_title": public, "value": value, "value_low": low,
-        "value_high": value + 0.1, "evaluated": 1000,
+        "source": "", "k": k, "public": public, "public_title": public, "value": value,
+        "value_low": low, "value_high": value + 0.1, "evaluated": 1000,
     }  # fmt: skip
 
 
@@ -143,7 +143,13 @@ def test_a_kept_sample_above_the_gap_is_reported():
 
 
 def nearer(corpus, share, testset):
-    return {"corpus_title": corpus, "testset": testset, "testset_title": testset, "share": share}
+    return {
+        "corpus": corpus,
+        "corpus_title": corpus,
+        "testset": testset,
+        "testset_title": testset,
+        "share": share,
+    }
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def _attacks(rows: Sequence[Row]) -> list[list[Row]]:
     """Return the rows of each attack, given by public set, number k and target."""
     groups: dict[tuple[object, ...], list[Row]] = {}
     for row in rows:
-        groups.setdefault((row["public_title"], row["k"], row["target"]), []).append(row)
+        groups.setdefault((row["public"], row["k"], row["target"]), []).append(row)
     return list(groups.values())
 
 
@@ -87,10 +87,10 @@ def _headline(gaps: Sequence[Row]) -> str:
 
 def _attack(group: Sequence[Row], gaps: Sequence[Row], unseen: Sequence[Row]) -> str:
     first = group[0]
-    where = first["public_title"], first["k"]
-    same = [row for row in unseen if (row["public_title"], row["k"]) == where]
+    where = first["public"], first["k"]
+    same = [row for row in unseen if (row["public"], row["k"]) == where]
     control = f" On records that neither model saw, they differ by {_gaps(same)}." if same else ""
-    of_source = [row for row in gaps if row["source"] and (row["public_title"], row["k"]) == where]
+    of_source = [row for row in gaps if row["source"] and (row["public"], row["k"]) == where]
     by_source = "".join(
         f" {plain(rows[0]['source_title'])} alone: {_gaps(rows)}, over "
         f"{count(rows[0]['evaluated'])} records."

@@ -19,15 +19,11 @@ _PROBED = (*(f"parrot_table{number}" for number in (8, 2, 3, 4, 5, 11, 12, 13)),
 
 def parrot_answer(tables: Tables) -> Answer:
     """Return the answer of the parrot audit, as far as its tables allow."""
-    rows = tables.get("parrot_table1", ())
-    corpora: dict[str, dict[Key, Row]] = {}
-    for row in rows:
-        key = (row["measure"], row["unit"], row["tokenization"])
-        corpora.setdefault(row["corpus_title"], {})[key] = row
+    corpora = _by_corpus(tables.get("parrot_table1", ()))
     sentences = [
         Sentence(text, "parrot_table1")
-        for corpus, measures in corpora.items()
-        if (text := _spotted(corpus, measures))
+        for title, measures in corpora
+        if (text := _spotted(title, measures))
     ]
     sentences += [*_erased(tables), *_trained(tables), *_read(tables), *_read_over_seeds(tables)]
     sentences += _attacked(tables)
@@ -35,11 +31,20 @@ def parrot_answer(tables: Tables) -> Answer:
         _parrot_headline(corpora),
         tuple(sentences),
         ("Corpus", *_PARROT_MEASURES.values(), "False alarms, %") if corpora else (),
-        tuple(_corpus_line(corpus, measures) for corpus, measures in corpora.items()),
+        tuple(_corpus_line(title, measures) for title, measures in corpora),
         f"{_SCORE if tables.get('parrot_table9') else ''}Text is what the spotter reads; case "
         "is ignored when words are compared.",
         "Captions",
     )
+
+
+def _by_corpus(rows: Sequence[Row]) -> list[tuple[str, Measures]]:
+    """Return each corpus's title and measures; several may have one title."""
+    corpora: dict[str, dict[Key, Row]] = {}
+    for row in rows:
+        key = (row["measure"], row["unit"], row["tokenization"])
+        corpora.setdefault(row["corpus"], {})[key] = row
+    return [(next(iter(own.values()))["corpus_title"], own) for own in corpora.values()]
 
 
 _SCORE = "Score: the cosine of an image and its caption under the audit's encoder. "
@@ -55,22 +60,22 @@ _ALARMS: Key = ("false_alarms", "share", None)
 _MISSED: Key = ("missed", "share", None)
 
 
-def _corpus_line(corpus: str, measures: Measures) -> tuple[str, ...]:
+def _corpus_line(title: str, measures: Measures) -> tuple[str, ...]:
     found = (measures.get(key) for key in _PARROT_MEASURES)
     values = (percent(row["value"], digits=1) if row else "" for row in found)
     alarms = measures.get(_ALARMS)
     checked = (measured(alarms, "value") if alarms else "") or NOT_CHECKED
-    return plain(corpus), *(value or MISSING for value in values), checked
+    return plain(title), *(value or MISSING for value in values), checked
 
 
-def _parrot_headline(corpora: Mapping[str, Measures]) -> str:
+def _parrot_headline(corpora: Sequence[tuple[str, Measures]]) -> str:
     found = []
-    for corpus, measures in corpora.items():
+    for title, measures in corpora:
         row = measures.get(("parrots", "share", "words"))
         if row and row["value"] is not None:
             repeats, captions = round(row["value"] * row["pictures"]), row["pictures"]
             share = measured(row, "value", unit=" %")
-            what = f"captions of {plain(corpus)} repeat a word of the text in their image, {share}"
+            what = f"captions of {plain(title)} repeat a word of the text in their image, {share}"
             found.append(f"{count(repeats)} of {count(captions)} {what}, {_alarms(measures)}")
     if not found:
         return cannot("no image with a caption was found")
@@ -96,7 +101,7 @@ def _mistakes(measures: Measures) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
-def _spotted(corpus: str, measures: Measures) -> str:
+def _spotted(title: str, measures: Measures) -> str:
     def value(*key: str | None) -> float | None:
         row = measures.get(key)  # type: ignore[arg-type]  # a key that is not there
         return row["value"] if row else None
@@ -105,7 +110,7 @@ def _spotted(corpus: str, measures: Measures) -> str:
     if images is None or share is None:
         return ""
     text = (
-        f"{plain(corpus)}: text was read in {percent(share, digits=1)} % of {count(int(images))} "
+        f"{plain(title)}: text was read in {percent(share, digits=1)} % of {count(int(images))} "
         "images"
     )
     repeated = value("parroting", "share", "words")
@@ -121,9 +126,12 @@ def _spotted(corpus: str, measures: Measures) -> str:
 
 
 def _erased(tables: Tables) -> Iterator[Sentence]:
-    models: dict[str, dict[str, float | None]] = {}
+    models: dict[tuple[str, str], dict[str, float | None]] = {}
+    titles: dict[tuple[str, str], str] = {}
     for row in tables.get("parrot_table9", ()):
-        models.setdefault(row["model"], {})[row["measure"]] = row["value"]
+        model = row["corpus"], row["encoder"]
+        titles[model] = row["model"]
+        models.setdefault(model, {})[row["measure"]] = row["value"]
     for model, values in models.items():
         if values.get("raw") is None:
             continue
@@ -135,7 +143,7 @@ def _erased(tables: Tables) -> Iterator[Sentence]:
         ]
         if costs:
             yield Sentence(
-                f"{plain(model)}: the mean score is {number(values['raw'], digits=3)}; "
+                f"{plain(titles[model])}: the mean score is {number(values['raw'], digits=3)}; "
                 f"{'; '.join(costs)}.",
                 "parrot_table9",
             )
@@ -199,8 +207,9 @@ def _read_over_seeds(tables: Tables) -> Iterator[Sentence]:
 def _attacked(tables: Tables) -> Iterator[Sentence]:
     """Yield, by test set, which models lose more to a class name than to a meaningless word."""
     rows = [row for row in tables.get("parrot_attack", ()) if row["harm"] is not None]
-    for testset in dict.fromkeys(row["testset_title"] for row in rows):
-        own = [row for row in rows if row["testset_title"] == testset]
+    for testset in dict.fromkeys(row["testset"] for row in rows):
+        own = [row for row in rows if row["testset"] == testset]
+        title = plain(own[0]["testset_title"])
         kinds = {
             "costs accuracy beyond a meaningless word": [r for r in own if r["harm_low"] > 0],
             "is not shown to cost accuracy beyond a meaningless word": [
@@ -208,8 +217,7 @@ def _attacked(tables: Tables) -> Iterator[Sentence]:
             ],
         }
         text = " ".join(
-            f"A wrong class name printed on {plain(testset)} {what}: "
-            f"{'; '.join(map(_harm, found))}."
+            f"A wrong class name printed on {title} {what}: {'; '.join(map(_harm, found))}."
             for what, found in kinds.items()
             if found
         )

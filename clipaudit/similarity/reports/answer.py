@@ -263,9 +263,9 @@ def _nearer(tables: Tables, blind: Sequence[Row]) -> Iterator[Sentence]:
     found = [row for row in tables.get("similarity_table7", ()) if row["share"] is not None]
     rows = [row for row in found if not _is_blind(row, blind)]
     spans: dict[str, list[str]] = {}
-    for corpus in dict.fromkeys(row["corpus_title"] for row in rows):
-        shares = [row for row in rows if row["corpus_title"] == corpus]
-        spans.setdefault(_span(shares), []).append(plain(corpus))
+    for corpus in dict.fromkeys(row["corpus"] for row in rows):
+        shares = [row for row in rows if row["corpus"] == corpus]
+        spans.setdefault(_span(shares), []).append(plain(shares[0]["corpus_title"]))
     if spans:
         parts = [f"{span} in {' and in '.join(corpora)}" for span, corpora in spans.items()]
         yield Sentence(
