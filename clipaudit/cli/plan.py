@@ -42,7 +42,7 @@ def _checked_samples(
     context: click.Context, option: click.Parameter, given: tuple[str, ...]
 ) -> tuple[str, ...]:
     for each in given:
-        if not each.rpartition("=")[2].isdigit() or each.startswith("="):
+        if not each.rpartition("=")[2].isdecimal() or each.startswith("="):
             raise click.BadParameter(f"{each!r} is neither N nor CORPUS=N.", context, option)
     return given
 

@@ -3,6 +3,7 @@
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from sqlite3 import complete_statement
 from typing import Any
 
 import click
@@ -82,11 +83,11 @@ class _Shell:
 
     def script(self, text: str) -> None:
         """Answer a text; list the tables if it is empty. The first error ends it."""
-        for line in text.splitlines() if text.strip() else [".tables"]:
+        for line in text.split("\n") if text.strip() else [".tables"]:
             if not self.take(line):
                 return
         if self.waiting:
-            self.take(";")
+            self._answer(self.waiting)
 
     def run(self) -> None:
         """Answer typed lines until the end of input; errors are printed and do not end it."""
@@ -111,15 +112,16 @@ class _Shell:
         """Answer the statement that a line completes; False after `.quit`."""
         if line.lstrip().startswith(".") and not self.waiting:
             return self._command(line)
-        text = f"{self.waiting}{line}\n"
-        if line.rstrip().endswith(";"):
-            from clipaudit.catalog.answers import write_answers
-
-            self.waiting = ""
-            write_answers(self.connection, text, self.form, store=self.store)
-        else:
-            self.waiting = text if text.strip() else ""
+        self.waiting = f"{self.waiting}{line}\n".lstrip()
+        if complete_statement(self.waiting):  # not at a semicolon within a text
+            self._answer(self.waiting)
         return True
+
+    def _answer(self, text: str) -> None:
+        from clipaudit.catalog.answers import write_answers
+
+        self.waiting = ""
+        write_answers(self.connection, text, self.form, store=self.store)
 
     def _command(self, line: str) -> bool:
         from clipaudit.catalog.answers import describe_view, list_tables

@@ -50,6 +50,11 @@ def extended(content: Json, *, by: tuple[Path, ...] = ()) -> dict[str, Any]:
     own = {key: value for key, value in content.items() if key != "extends"}
     if "extends" not in content:
         return own
+    if not isinstance(content["extends"], str):
+        raise ConfigError(
+            f"extends: {content['extends']!r} is no path; name one file. It may itself extend "
+            "another one."
+        )
     return _joined(read_settings(shipped(Path(content["extends"])), extended_by=by), own)
 
 

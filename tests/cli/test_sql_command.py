@@ -105,6 +105,12 @@ def test_a_script_is_answered_statement_by_statement(run):
     assert answer.output == "a\n1\nb\n2\n"
 
 
+def test_texts_in_a_script_are_not_changed(run):
+    script = "select count(*) as n from (select 'a\u2028;\n' as x) where length(x) = 4; -- two\n"
+
+    assert run("--format", "csv", input=script).output == "n\n1\n"
+
+
 def test_the_last_statement_of_a_script_needs_no_semicolon(run):
     assert run("--format", "csv", input="select 1 as a\n").output == "a\n1\n"
 
