@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from clipaudit.config.base import Section
+from clipaudit.config.base import Distinct, Section
 from clipaudit.corpora.parts import part_name
 
 MOST_CLUSTERS = 50_000  # if the settings give no number (origin: SemDeDup)
@@ -62,7 +62,7 @@ class Deduplication(WithinClusters):
     samples_per_cluster: int = Field(
         256, ge=1, description="samples per cluster that k-means learns from (origin: faiss)"
     )
-    sweep: list[float] = Field(
+    sweep: Distinct[float] = Field(
         [0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.97, 0.99],
         description="thresholds in the table of kept samples",
     )

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from clipaudit.config.base import Name, Section
+from clipaudit.config.base import Distinct, Name, Section
 
 HASH = "hash"  # the method that needs no encoder, as tables name it
 MAX_DISTANCE = 80  # of two hashes of 256 bits; unrelated images are 128 apart on average
@@ -36,10 +36,10 @@ class Copies(Section):
     """
 
     train: Name = Field(description="the corpus that is searched for copies")
-    test_sets: list[Name] = Field(
+    test_sets: Distinct[Name] = Field(
         [], description="the corpora whose images are searched for; none: only repeats in `train`"
     )
-    encoders: list[Name] = Field(
+    encoders: Distinct[Name] = Field(
         [], description="names under `encoders` that propose further candidates by similarity"
     )
     distance: Distance | Literal["calibrated"] = Field(
@@ -72,10 +72,6 @@ class Copies(Section):
                 "copies: test_sets is empty and repeats is false, so there is nothing to search "
                 "for; name a test set, or set repeats to true"
             )
-        for field in ("test_sets", "encoders"):
-            names = getattr(self, field)
-            if len(set(names)) < len(names):
-                raise ValueError(f"copies.{field}: {', '.join(names)}; name each once")
         strange = sorted(self.similarity.keys() - set(self.encoders))
         if strange:
             raise ValueError(

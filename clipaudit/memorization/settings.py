@@ -1,11 +1,12 @@
 """Section of the memorization audit."""
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from clipaudit.config.base import Name, Section
+from clipaudit.config.base import Distinct, Name, Section
 from clipaudit.config.deduplication import Deduplication
 from clipaudit.config.given import GivenRows
 from clipaudit.config.manifests import size_label
@@ -220,14 +221,16 @@ class Memorization(Section):
         "predicted for single records (paper: 10; Figures 4 and 8)",
     )
     mitigations: Mitigations = Field(Mitigations.model_validate({}), description="Figures 5 and 9")
-    grid: list[str] | None = Field(
+    grid: Distinct[str] | None = Field(
         None,
         description="the points to train and test besides the default one, such as "
         "token-masking-0.3; captions name the others; all when absent",
     )
-    utility: list[Name] = Field([], description="labelled test sets: zero-shot accuracy (Fig. 2)")
+    utility: Distinct[Name] = Field(
+        [], description="labelled test sets: zero-shot accuracy (Fig. 2)"
+    )
     selections: dict[Name, Selection] = Field({}, description="ARO: caption selection (Figure 7)")
-    baselines: list[Name] = Field([], description="encoders beside the models in Figure 7")
+    baselines: Distinct[Name] = Field([], description="encoders beside the models in Figure 7")
     examples: int = Field(5, ge=1, description="number of most memorized samples to show")
     seeds: int = Field(
         1,
@@ -236,7 +239,7 @@ class Memorization(Section):
         "the next ones; each has its own split into A, B and hold-out, and a table shows what "
         "holds over all",
     )
-    targets: list[Name] = Field(
+    targets: Distinct[Name] = Field(
         [],
         description="encoders to test without training: they were trained on A and never saw the "
         "hold-out",
@@ -287,21 +290,20 @@ class Memorization(Section):
         self._tests_something()
         for name in self.sources:
             drawn = self.drawn(name)
-            if isinstance(next(iter(drawn.values())), float) and sum(drawn.values()) > 1:
+            whole = sum(Fraction(str(size)) for size in drawn.values())  # as they are written
+            if isinstance(next(iter(drawn.values())), float) and whole > 1:
                 raise ValueError(
                     f"sources.{name}: the fractions of {', '.join(drawn)} add up to "
-                    f"{sum(drawn.values()):g}; at most 1"
+                    f"{float(whole):g}; at most 1"
                 )
         sized = [name for name, source in self.sources.items() if source.sizes]
         if len(sized) > 1:
             raise ValueError(f"sources: {', '.join(sized)} have `sizes`; give them to one")
-        if len(set(self.targets)) != len(self.targets) or self.reference in self.targets:
+        if self.reference in self.targets:
             raise ValueError(
-                f"targets: {', '.join(self.targets)}, with reference {self.reference}: give each "
-                "encoder once, and not as its own reference"
+                f"targets: {', '.join(self.targets)}, with reference {self.reference}: a target "
+                "cannot be its own reference; name another encoder as `reference`"
             )
-        for setting in ("grid", "utility", "baselines"):
-            _refuse_repeats(setting, getattr(self, setting) or [])
         if self.targets and not self.held_out:
             raise ValueError("targets: one of the sources needs `holdout`, which they never saw")
         if sorted(set(self.neighbors)) != self.neighbors:

@@ -1,10 +1,11 @@
 """Check the parrot-caption audit's settings against the other sections."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from clipaudit.config.audits import Asked
 from clipaudit.config.checks import check_plugin, known, reads_text
+from clipaudit.config.training import Recipe
 from clipaudit.parrot.curated import curated_sets, derived_model_encoders
 from clipaudit.parrot.settings import OWN_SPOTTERS, Parrot
 
@@ -69,7 +70,7 @@ def _check_given(audit: Parrot) -> None:
 
 
 def _needs_captions(run: "Settings", name: str, where: str) -> None:
-    source = run.corpora[name].captions
+    source = run.corpora[run.source(name)].captions
     if source not in ("text", "texts"):
         raise ValueError(
             f"{where}: corpora.{name}.captions is {source}; its images need their own captions: "
@@ -103,6 +104,30 @@ def _check_curated_models(run: "Settings", audit: Parrot) -> None:
     if evidence is not None:
         known(evidence.parrot, sets, "parrot.evidence.parrot", "the sets of parrot.curations")
         known(evidence.clean, sets, "parrot.evidence.clean", "the sets of parrot.curations")
+        _differ_in_seed(run, evidence.recipes)
+
+
+def _differ_in_seed(run: "Settings", recipes: Sequence[str]) -> None:
+    """Raise ValueError unless recipes differ in their seeds, and in nothing else."""
+    first = run.recipes[recipes[0]]
+    for name in recipes[1:]:
+        other = run.recipes[name]
+        differing = [
+            setting
+            for setting in Recipe.model_fields
+            if setting != "seed" and getattr(other, setting) != getattr(first, setting)
+        ]
+        if differing:
+            raise ValueError(
+                f"parrot.evidence.recipes: {name} differs from {recipes[0]} in "
+                f"{', '.join(differing)}; the evidence needs recipes that differ only in `seed`"
+            )
+    seeds = [run.recipes[name].seed for name in recipes]
+    if len(set(seeds)) < len(seeds):
+        raise ValueError(
+            f"parrot.evidence.recipes: their seeds are {', '.join(map(str, seeds))}; give each "
+            "recipe another seed"
+        )
 
 
 def left_out(_: "Settings", audit: Parrot) -> list[str]:

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from clipaudit.config.base import Name, Section
+from clipaudit.config.base import Distinct, Name, Section
 from clipaudit.config.given import GivenRows
 
 Threshold = Annotated[float, Field(ge=-2, le=2)]
@@ -35,7 +35,7 @@ class Curations(Section):
         description="source corpus of all sets; for another, extend these settings in a file with "
         "other `results`: the store is shared"
     )
-    sizes: list[Annotated[int, Field(ge=1)]] = Field(
+    sizes: Distinct[Annotated[int, Field(ge=1)]] = Field(
         [3_000_000, 12_000_000], min_length=1, description="samples of a set (paper)"
     )
     heldout: int = Field(
@@ -44,11 +44,11 @@ class Curations(Section):
     parrot_rsc: Threshold = Field(
         0.2, description="held-out parroting samples have a higher RSC than this (paper)"
     )
-    rates: list[Annotated[float, Field(gt=0, le=1)]] = Field(
+    rates: Distinct[Annotated[float, Field(gt=0, le=1)]] = Field(
         [0.3, 0.5, 0.8, 1.0],
         description="sets of at least this rate, in addition to rate 0 (paper)",
     )
-    rsa: list[Threshold] = Field(
+    rsa: Distinct[Threshold] = Field(
         [0.0, 0.1, 0.2, 0.3], description="sets of at least this RSA, and one below the first"
     )
     textless_rsa: bool = Field(
@@ -56,9 +56,11 @@ class Curations(Section):
         description="add the sets of at least an RSA of 0 or less with samples without text "
         "counted as RSA 0: the paper's Table 4 does not say which its set is",
     )
-    rsc: list[Threshold] = Field([0.0, 0.1, 0.2, 0.3], description="the same for the RSC (paper)")
+    rsc: Distinct[Threshold] = Field(
+        [0.0, 0.1, 0.2, 0.3], description="the same for the RSC (paper)"
+    )
     seed: int = Field(0, ge=0, lt=2**31, description="seed of the order of drawn samples")
-    filters: list[Literal["score", "masked", "stated", "basic", "text"]] = Field(
+    filters: Distinct[Literal["score", "masked", "stated", "basic", "text"]] = Field(
         [],
         description="sets that filters choose, of the same sizes: the samples with the highest "
         "caption score, the highest score with all text erased (T-MARS), or the highest number in "
@@ -80,10 +82,10 @@ class Curations(Section):
         "DataComp's text-based filter has the names of ImageNet-21k's synsets",
     )
     debiased: Debiased | None = Field(None, description="the subset of Sec. 8; none when absent")
-    recipes: list[Name] = Field(
+    recipes: Distinct[Name] = Field(
         min_length=1, description="how models are trained on each set (paper: RN50 and ViT-B)"
     )
-    recipes_of_size: dict[int, Annotated[list[Name], Field(min_length=1)]] = Field(
+    recipes_of_size: dict[int, Annotated[Distinct[Name], Field(min_length=1)]] = Field(
         {},
         description="other recipes for the sets of a size, such as with larger batches (paper: "
         "4,096 for 3M, 8,192 for 12M); sizes that are not listed use `recipes`",
@@ -93,12 +95,12 @@ class Curations(Section):
         description="the paper's model that a recipe trains, whose numbers are shown beside; for a "
         "recipe that is not listed, the one named like its architecture",
     )
-    grid: list[str] | None = Field(
+    grid: Distinct[str] | None = Field(
         None,
         description="the models to train, `recipe/set`, such as words/cotr-0.3-3000000; "
         "captions name the others; all when absent",
     )
-    controls: list[Literal["erased", "swapped"]] = Field(
+    controls: Distinct[Literal["erased", "swapped"]] = Field(
         [],
         description="add copies of the sets with captions that parrot (CoTR above 0), with the "
         "text in their images erased or their captions swapped, for each of their models (ours)",
@@ -150,10 +152,16 @@ class Curations(Section):
 class Evidence(Section):
     """Evidence over seeds: a set full of parrot captions against one without text."""
 
-    recipes: list[Name] = Field(
+    recipes: Distinct[Name] = Field(
         min_length=2, description="recipes that differ only in their random seed"
     )
     parrot: str = Field(
         description="the set of the first arm, such as cotr-0.8-3000000; its controls are arms too"
     )
     clean: str = Field(description="the set of the second arm, such as without-text-3000000")
+
+    @model_validator(mode="after")
+    def _compares_two_sets(self) -> "Evidence":
+        if self.parrot == self.clean:
+            raise ValueError(f"clean: {self.clean} is also `parrot`; name another set")
+        return self

@@ -4,7 +4,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from clipaudit.config.base import Name, Section
+from clipaudit.config.base import Distinct, Name, Section
 from clipaudit.config.deduplication import WithinClusters
 from clipaudit.config.given import GivenRows
 from clipaudit.parrot.curated_settings import Curations, Evidence
@@ -205,7 +205,7 @@ class Probe(Section):
         None, description="path of a TrueType font; DejaVu Sans when absent (paper: unstated)"
     )
     most: int = Field(400_000, ge=1, description="most frequent grams of a vocabulary (paper)")
-    lengths: list[Literal[1, 2]] = Field([1, 2], min_length=1, description="words of a gram")
+    lengths: Distinct[Literal[1, 2]] = Field([1, 2], min_length=1, description="words of a gram")
     words: Literal["words", "plain"] = Field("words", description="how texts are split into words")
     vocabulary: str | None = Field(
         None,
@@ -236,7 +236,9 @@ class Suite(Section):
 class Attack(Section):
     """Test sets with a wrong class's name printed on their images (ours)."""
 
-    test_sets: list[Name] = Field([], description="labelled test sets to print on, each image once")
+    test_sets: Distinct[Name] = Field(
+        [], description="labelled test sets to print on, each image once"
+    )
     stated: dict[Name, Annotated[str, Field(min_length=1)]] = Field(
         {},
         description="labelled test sets whose images already bear a wrong class's name, such as "
@@ -248,7 +250,7 @@ class Attack(Section):
         "each image's size is drawn",
     )
     seed: int = Field(0, ge=0, lt=2**31, description="seed of classes, sizes, places and colours")
-    encoders: list[str] | None = Field(
+    encoders: Distinct[str] | None = Field(
         None,
         min_length=1,
         description="the attacked models, trained ones as recipe.set; when absent all that are "
@@ -275,13 +277,13 @@ class Attack(Section):
     @property
     def all_test_sets(self) -> list[str]:
         """The test sets in the order of the table: those to print on, then the others."""
-        return [*dict.fromkeys(self.test_sets), *self.stated]
+        return [*self.test_sets, *self.stated]
 
 
 class Parrot(Section):
     """Do captions merely spell the text in the image? (Lin et al., ECCV 2024.)"""
 
-    corpora: list[Name] = Field(
+    corpora: Distinct[Name] = Field(
         min_length=1, description="the profiled corpora (paper: LAION-2B, MMC4, CC12M)"
     )
     spotting: Spotting = Field(Spotting.model_validate({}), description="OCR")
@@ -304,7 +306,7 @@ class Parrot(Section):
         le=1,
         description="Levenshtein similarity of words that count as equal (ours: unstated)",
     )
-    fuzzy_sweep: list[Annotated[float, Field(gt=0, le=1)]] = Field(
+    fuzzy_sweep: Distinct[Annotated[float, Field(gt=0, le=1)]] = Field(
         [],
         description="further thresholds at which a table shows the fuzzy rate, such as [0.6, 0.7, "
         "0.8, 0.9]; no table when empty",
@@ -314,10 +316,10 @@ class Parrot(Section):
         description="scores captions, for RSA, RSC, clusters and images of examples (paper: CLIP "
         "ViT-B-32); when absent, only words in captions and images are compared",
     )
-    encoders: list[Name] = Field(
+    encoders: Distinct[Name] = Field(
         [], description="further encoders to inspect and compare (paper: OpenCLIP)"
     )
-    probed: list[Name] = Field(
+    probed: Distinct[Name] = Field(
         [],
         description="further encoders to probe and run on tasks, without scoring captions: each of "
         "`encoders` costs a pass over all corpora",
@@ -331,10 +333,10 @@ class Parrot(Section):
         None, description="SemDeDup of the debiased subset, within `clusters` (Sec. 8)"
     )
     curations: Curations | None = Field(None, description="no models are trained when absent")
-    test_sets: list[Name] = Field(
+    test_sets: Distinct[Name] = Field(
         [], description="labelled test sets, the first stands for ImageNet, others for its shifts"
     )
-    retrieval: list[Name] = Field(
+    retrieval: Distinct[Name] = Field(
         [], description="corpora of captioned images for retrieval both ways (paper: Flickr)"
     )
     attack: Attack | None = Field(

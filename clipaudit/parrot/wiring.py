@@ -352,7 +352,7 @@ class ParrotFiles:
 
     def several_captions(self, wildcards: Wildcards) -> bool:
         """Return whether the images of a corpus have several captions each."""
-        return self.run.corpora[wildcards.corpus].captions == "texts"
+        return self.run.corpora[self.run.source(wildcards.corpus)].captions == "texts"
 
     # --- tasks of models --------------------------------------------------------------------------
 

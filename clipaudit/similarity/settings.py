@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from clipaudit.config.base import Name, Section
+from clipaudit.config.base import Distinct, Name, Section
 from clipaudit.config.deduplication import Deduplication
 from clipaudit.config.manifests import DEDUPLICATED, Size, size_label
 
@@ -88,15 +88,15 @@ class NearFar(Section):
     published notebook kept ones: for 199.8 million samples these are not the same sets.
     """
 
-    queries: list[Name] = Field(
+    queries: Distinct[Name] = Field(
         min_length=1, description="test sets that samples are near or far to (paper: Sketch, Val)"
     )
-    removed: list[Size] | None = Field(
+    removed: Distinct[Size] | None = Field(
         None,
         description="samples to remove, as counts or as fractions; 50, 100 and 150 million when "
         "`kept` is also absent",
     )
-    kept: list[Size] | None = Field(
+    kept: Distinct[Size] | None = Field(
         None,
         description="samples to keep, as counts or as fractions (the published notebook's: 50, 100 "
         "and 150 million)",
@@ -140,7 +140,7 @@ class Supervised(Section):
     """Classifiers trained on the small set's near-, far- and rand-pruned sets (Figures 9, 10)."""
 
     recipe: Name = Field(description="a name under `supervised_recipes` (paper: ResNet-18)")
-    removed: list[Size] = Field(
+    removed: Distinct[Size] = Field(
         [0.25, 0.5, 0.75], min_length=1, description="samples of the small set to remove"
     )
 
@@ -157,7 +157,7 @@ class Robustness(Section):
     points: list[dict[Name, Annotated[float, Field(gt=0, lt=1)]]] = Field(
         [], description="accuracies of one model each, by test set"
     )
-    models: list[str] | None = Field(
+    models: Distinct[str] | None = Field(
         None,
         description="models of this run on the line: names under `classifiers`, and manifests of "
         "the small set that supervised models are trained on; when absent, all classifiers, the "
@@ -185,7 +185,7 @@ class Similarity(Section):
     """Is benchmark accuracy only train-test similarity? (Mayilvahanan et al., ICLR 2024.)"""
 
     encoder: Name = Field(description="a name under `encoders` (paper: ViT-B-16-plus-240)")
-    other_encoders: list[Name] = Field(
+    other_encoders: Distinct[Name] = Field(
         [],
         description="encoders to repeat the audit with: Table 5 says how far each agrees with "
         "`encoder`, Figure 13 shows the similarities (paper: ViT-L-14)",
@@ -218,24 +218,26 @@ class Similarity(Section):
         description="the corpus that sets the gaps (paper: ImageNet-Train); nothing is pruned to "
         "gaps when absent",
     )
-    test_sets: list[Name] = Field(min_length=1, description="the test sets, in the tables' order")
-    main_sets: list[Name] | None = Field(
+    test_sets: Distinct[Name] = Field(
+        min_length=1, description="the test sets, in the tables' order"
+    )
+    main_sets: Distinct[Name] | None = Field(
         None,
         min_length=1,
         description="test sets of Figures 1, 3 (left) and 4 (paper: Sketch, R, Val); Figure 6 has "
         "the others; the first three when absent",
     )
-    control_sets: list[Name] = Field(
+    control_sets: Distinct[Name] = Field(
         [], description="test sets unlike the others (Figure 8; paper: MNIST, SVHN)"
     )
     neighbors: int = Field(10, ge=1, description="nearest train samples kept for each test sample")
-    with_small: list[bool] = Field(
+    with_small: Distinct[bool] = Field(
         [True, False],
         min_length=1,
         description="train on the pruned large set with the small one added (Table 1), without it "
         "(Table 4), or both",
     )
-    pretrained: list[Name] = Field(
+    pretrained: Distinct[Name] = Field(
         [], description="encoders evaluated as rows of Tables 1, 3 and 4 (paper: OpenAI, ...)"
     )
     large_model: Name | None = Field(
@@ -244,10 +246,10 @@ class Similarity(Section):
         "LAION-400M): a row like those of `pretrained`, and the model of Figures 6, 11 and 12, "
         "instead of one trained here",
     )
-    classifiers: list[Name] = Field(
+    classifiers: Distinct[Name] = Field(
         [], description="names under `classifiers`: rows of Table 4 (paper: ResNet-101)"
     )
-    grid: list[str] | None = Field(
+    grid: Distinct[str] | None = Field(
         None,
         description="the manifests whose models the report shows, besides those of encoders and "
         "evidence; captions name the others; all when absent",

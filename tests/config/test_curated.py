@@ -244,11 +244,21 @@ def evidence(**change):
         (evidence(clean="x"), "parrot.evidence.clean: 'x' is not among the sets"),
         ({"test_sets": ["album"]}, "corpora.album.labels: a test set needs labels"),
         ({"retrieval": ["val"]}, "parrot.retrieval: corpora.val.captions is none"),
+        ({"retrieval": ["part"]}, "parrot.retrieval: corpora.part.captions is none"),
         ({"corpora": ["notices"]}, "only a profiled corpus can be curated"),
+        ({"corpora": ["posters"] * 2}, "parrot.corpora: posters, posters; name each once"),
+        ({"retrieval": ["album"] * 2}, "parrot.retrieval: album, album; name each once"),
+        (evidence(clean="with-text-8"), "clean: with-text-8 is also `parrot`; name another set"),
+        (evidence(recipes=["brief"] * 2), "recipes: brief, brief; name each once"),
+        (evidence(recipes=["brief", "longer"]), "longer differs from brief in epochs; the"),
+        (evidence(recipes=["brief", "same"]), "their seeds are 0, 0; give each recipe another"),
         ({"clusters": {"clusters": 2, "groups": 3}}, "groups: 3 of 2 clusters"),
     ],
 )
 def test_settings_that_do_not_fit_are_refused(micro, change, message):
+    micro["corpora"]["part"] = {"of": "val", "where": "row < 8"}
+    brief = micro["recipes"]["brief"]
+    micro["recipes"] |= {"longer": {**brief, "epochs": 3, "seed": 9}, "same": brief}
     micro["parrot"] |= change
 
     with pytest.raises(ConfigError, match=message):
@@ -264,6 +274,7 @@ def test_settings_that_do_not_fit_are_refused(micro, change, message):
         ({"published_models": {"x": "RN50"}}, r"published_models: x is not among recipes \(brief"),
         ({"debiased": None}, "deduplication: it belongs to the debiased subset"),
         ({"sizes": [9]}, "is not among the models"),
+        ({"sizes": [8, 8]}, "parrot.curations.sizes: 8, 8; name each once"),
     ],
 )
 def test_curations_that_do_not_fit_are_refused(micro, change, message):

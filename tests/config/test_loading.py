@@ -71,7 +71,8 @@ def put(settings, value, *place):
     [
         (["similarity", "large"], "x", "similarity.large: 'x' is not among corpora (a, album"),
         (["similarity", "encoder"], "x", "encoder: 'x' is not among encoders (own, reader, thumb"),
-        (["similarity", "test_sets"], ["val", "val"], "val: named twice among large, small"),
+        (["similarity", "test_sets"], ["val", "val"], "test_sets: val, val; name each once"),
+        (["similarity", "control_sets"], ["val"], "val: named twice among large, small"),
         (["similarity", "test_sets"], ["large"], "large: named twice"),
         (["corpora", "large", "shards"], [], "corpora.large.shards: the list of shards is empty"),
         (["corpora", "large", "shards"], ["a.tar"] * 2, "shards: 'a.tar' is in the list twice"),

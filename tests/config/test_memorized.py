@@ -223,6 +223,13 @@ def test_given_objects_that_do_not_fit_are_refused(dejavu, objects, message):
         parse_settings(dejavu)
 
 
+def test_fractions_that_make_1_as_they_are_written_are_accepted(dejavu):
+    sizes = {"train": 0.28, "public": 0.33, "holdout": 0.11}  # as floats they exceed 1
+    dejavu["memorization"] |= {"sources": {"coco": sizes}, "grid": None}
+
+    assert parse_settings(dejavu).memorization.drawn("coco")["holdout"] == 0.11
+
+
 def test_a_repeated_size_is_refused(dejavu):
     dejavu["memorization"]["sources"]["filtered-laion"]["sizes"] = [5, 7, 5]
 
@@ -395,6 +402,8 @@ def test_no_set_b_is_drawn_without_a_recipe(targets):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        ({"targets": ["mine"] * 2}, "memorization.targets: mine, mine; name each once"),
+        ({"reference": "mine"}, "a target cannot be its own reference"),
         ({"targets": []}, "targets: none, and there is no `recipe`"),
         ({"reference": None}, "reference: needed without `recipe`; name an encoder"),
         ({"sources": {"pairs": {"holdout": 5}}}, "one needs `train`: records that the targets"),

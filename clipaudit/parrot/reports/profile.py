@@ -173,7 +173,7 @@ def fuzzy(run: Settings, audit: Parrot) -> ReportTable:
                     "title": f"{threshold:g}{note}",
                 }
                 for tokenization, note in _TOKENIZATIONS.items()
-                for threshold in dict.fromkeys(audit.fuzzy_sweep)
+                for threshold in audit.fuzzy_sweep
             ),
         },
     )
