@@ -18,11 +18,13 @@ def check(run: "Settings", audit: Copies) -> None:
         known(name, run.corpora, "copies.test_sets", "corpora")
     for name in audit.encoders:
         known(name, run.encoders, "copies.encoders", "encoders")
-    if audit.sample is not None and audit.train in audit.test_sets:
-        raise ValueError(
-            f"copies.sample: {audit.sample}, but {audit.train} is both `train` and a test set, and "
-            "every image of a test set is searched for; remove `sample`, or name another test set"
-        )
+    for name in audit.test_sets:
+        if audit.train in (name, run.source(name)) or name == run.source(audit.train):
+            raise ValueError(
+                f"copies.test_sets: images of {name} are images of `train`, {audit.train}, so each "
+                "would be its own copy; name another test set. `repeats` finds training images "
+                "that repeat others"
+            )
 
 
 def pictured(audit: Copies) -> Iterator[tuple[str, str]]:

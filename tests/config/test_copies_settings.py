@@ -4,7 +4,11 @@ from clipaudit.config.loading import parse_settings
 from clipaudit.errors import ConfigError
 
 LEAST = {
-    "corpora": {"web": {"shards": "web/{0..3}.tar"}, "val": {"shards": "val/0.tar"}},
+    "corpora": {
+        "web": {"shards": "web/{0..3}.tar"},
+        "val": {"shards": "val/0.tar"},
+        "part": {"of": "web", "where": "row < 9"},
+    },
     "copies": {"train": "web", "test_sets": ["val"]},
 }
 
@@ -34,7 +38,9 @@ def test_a_sampled_search_makes_no_manifests():
         ({"similarity": {"own": 0.9}}, r"copies\.similarity: own is not among copies\.encoders"),
         ({"test_sets": [], "repeats": False}, "nothing to search for; name a test set"),
         ({"distance": 300}, r"copies\.distance"),
-        ({"sample": 10, "test_sets": ["web"]}, "web is both `train` and a test set"),
+        ({"test_sets": ["web"]}, "images of web are images of `train`, web, so each would be its"),
+        ({"test_sets": ["part"]}, "images of part are images of `train`, web"),
+        ({"train": "part", "test_sets": ["web"]}, "images of web are images of `train`, part"),
     ],
 )
 def test_impossible_settings_are_refused(copies, message):
