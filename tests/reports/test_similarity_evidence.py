@@ -77,6 +77,16 @@ def test_the_excess_is_computed_seed_by_seed(table):
     assert (reference["value"], reference["value_low"], reference["value_high"]) == (0, None, None)
 
 
+def test_a_seed_without_one_of_two_models_counts_in_no_difference():
+    rights = {(f"seed-{n}", arm, "sketch"): 5 for n in (0, 1) for arm in ("random", "pruned")}
+    rights["seed-2", "random", "sketch"] = 9  # its other model was left out
+
+    sketch = measures(evidence(rights), "sketch")
+
+    assert sketch["effect"]["value"] == 0
+    assert sketch["random"]["value"] == pytest.approx(19 / 30)
+
+
 def test_the_table_prints_one_column_per_measure(table):
     text = to_markdown("similarity_evidence", table)
 

@@ -23,7 +23,7 @@ with judged as (
         on predictions.recipe = arms.recipe and predictions.manifest = arms.manifest
 ),
 
--- The contribution of one image to each measure under one seed.
+-- The contribution of one image to each measure under one seed; none if an arm has no model.
 answers as (
     select
         measures.measure,
@@ -36,6 +36,7 @@ answers as (
     inner join measures
         on judged.arm in (measures.arm, measures.less)
     group by all
+    having count(*) = if(any_value(measures.less) = '', 1, 2)
 ),
 
 own_by_seed as (
