@@ -5,9 +5,10 @@ ones, so that equal bytes give equal keys: the rule that indexes them gets their
 rule gets the table `shards` of the index instead.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from clipaudit.errors import StepError
 from clipaudit.remote.digests import RemoteDigests
 from clipaudit.remote.urls import is_url
 from clipaudit.steps.filedigests import FileDigests
@@ -48,12 +49,28 @@ class InputFiles:
         return found
 
     def path(self, file: ActionInput) -> Path:
-        """Return a checked object, a user's file, or the stub of a remote shard."""
+        """Return a checked object, a user's file, or the stub of a remote shard.
+
+        Raise StepError if a pointer names another object than when the file was described.
+        """
         if is_url(file.path):
             return self._remote.stub(file.digest)
         path = Path(file.path)
-        pointer = is_pointer(path, self._results)
-        return awaited_path(self._store, Pointer.read(path)) if pointer else path
+        if not is_pointer(path, self._results):
+            return path
+        return awaited_path(self._store, self.pointer(file))
+
+    def pointer(self, file: ActionInput) -> Pointer:
+        """Return the pointer of a described input; raise StepError if another job replaced it."""
+        pointer = Pointer.read(Path(file.path))
+        _require_unchanged(file, pointer.digest)
+        return pointer
+
+    def require_unchanged(self, files: Iterable[ActionInput]) -> None:
+        """Raise StepError if one of the user's files has changed since it was described."""
+        for file in files:
+            if not is_url(file.path) and not is_pointer(Path(file.path), self._results):
+                _require_unchanged(file, self._digests.digest(Path(file.path)))
 
     def _described(self, path: Path) -> ActionInput:
         if not is_pointer(path, self._results):
@@ -66,6 +83,15 @@ class InputFiles:
         table = LabelledFile(awaited_path(self._store, Pointer.read(path))).table("sha256")
         digests = table["sha256"].to_pylist()
         return [ActionInput(digest, self._remote.url(digest)) for digest in digests]
+
+
+def _require_unchanged(file: ActionInput, digest: str) -> None:
+    if digest != file.digest:
+        raise StepError(
+            f"{file.path}: changed while a job used it, from {file.digest[:12]}... to "
+            f"{digest[:12]}...; nothing was stored. Let one run at a time write to a results "
+            "folder, leave shards as they are meanwhile, and run the same command again."
+        )
 
 
 def is_pointer(path: Path, results: Path) -> bool:

@@ -5,7 +5,6 @@ key, the step places their pointers and computes nothing. Otherwise the outputs 
 all of them are written.
 """
 
-import glob
 import json
 import logging
 import os
@@ -13,6 +12,7 @@ import platform
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import reduce
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote, unquote
 
 from clipaudit.ahead import one_ahead
-from clipaudit.errors import StepError, TooSmall
+from clipaudit.errors import StepError, StoreError, TooSmall
 from clipaudit.plaindata import Json
 from clipaudit.remote.cache import use_cache
 from clipaudit.steps.allowance import Allowance
@@ -39,15 +39,21 @@ from clipaudit.steps.filedigests import FileDigests
 from clipaudit.steps.gpus import held_gpus
 from clipaudit.steps.inputs import InputFiles
 from clipaudit.steps.usage import cpu_seconds, peak_memory_mb, versions_of_loaded_libraries
-from clipaudit.store.actions import ActionCache, ActionOutput, Ingredients, LabelledFile
+from clipaudit.store.actions import (
+    ActionCache,
+    ActionInput,
+    ActionOutput,
+    Ingredients,
+    LabelledFile,
+)
 from clipaudit.store.code_records import CodeRecord, write_code
 from clipaudit.store.locks import alone
 from clipaudit.store.pieces import Pieces, piece_key
-from clipaudit.store.placements import Placement, place
+from clipaudit.store.placements import Placement, place, placement
 from clipaudit.store.records import Execution, Record, write_record
 from clipaudit.store.roots import register
 from clipaudit.store.sharing import GroupStore, group_rights, user_name
-from clipaudit.store.store import Pointer, Store, link_object, replace_text
+from clipaudit.store.store import Store, link_object, replace_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -151,7 +157,7 @@ class Step:
     def rows(self, name: str) -> int:
         """Return the number of rows of input `name`, according to its pointers."""
         files = self.ingredients.inputs.get(name, ())
-        return sum(Pointer.read(Path(file.path)).rows for file in files)
+        return sum(self._inputs.pointer(file).rows for file in files)
 
     def table(self, name: str, **labels: str) -> "pa.Table":
         """Return the rows of the files of input `name` with these labels, in order."""
@@ -359,6 +365,7 @@ class Step:
                 compute(self)
             except TooSmall as reason:
                 self._leave_out(reason)
+        self._inputs.require_unchanged(self._all_inputs)
         missing = named(self._job.output.items()).keys() - self._outputs.keys()
         assert not missing, f"step {self._job.rule} wrote no {sorted(missing)}"
         labels = {label for output in self._outputs.values() for label in output.labels}
@@ -385,8 +392,7 @@ class Step:
 
     def _leave_out(self, reason: TooSmall) -> None:
         """Store the reason in place of every output; only the first step tells the terminal."""
-        files = [file for each in self.ingredients.inputs.values() for file in each]
-        is_told = any(self.store.has_reason(file.digest) for file in files)
+        is_told = any(self.store.has_reason(file.digest) for file in self._all_inputs)
         logger.log(logging.INFO if is_told else logging.WARNING, "left out: %s", reason)
         self._pieces = []
         output = ActionOutput(self.store.put_reason(reason), ".txt")
@@ -402,21 +408,20 @@ class Step:
     def _place(self, path: Path, name: str, output: ActionOutput) -> None:
         """Write the record, the link, and last the pointer, which Snakemake waits for."""
         labels = {**self._wildcards, **output.labels}
+        link = _link(path, output)
+        before = self._placed_before(path)
+        if before is not None and (old := _link(path, before)) != link and old.is_symlink():
+            old.unlink()
         place(self.results, path, Placement(self.key, name, labels))
-        stem = path.name.removesuffix(".json").removesuffix(output.extension)
-        self._unlink_replaced(path, output.pointer)
-        target = self.store.path(output.pointer.digest)
-        link_object(path.with_name(stem + output.extension), target)
+        link_object(link, self.store.path(output.pointer.digest))
         replace_text(path, output.pointer.to_json())
 
-    def _unlink_replaced(self, path: Path, new: Pointer) -> None:
-        """Remove the old link at `path` if the old or the new result is omitted: names differ."""
-        if not path.is_file() or Pointer.read(path).is_left_out == new.is_left_out:
-            return
-        old = self.store.path(Pointer.read(path).digest).absolute()
-        for link in (path.with_suffix(""), *path.parent.glob(f"{glob.escape(path.stem)}.*")):
-            if link.is_symlink() and Path(os.path.abspath(link.parent / link.readlink())) == old:
-                link.unlink()
+    def _placed_before(self, path: Path) -> ActionOutput | None:
+        """Return the earlier result at `path`, whose pointer Snakemake has removed, if known."""
+        with suppress(StoreError):  # there was none
+            placed = placement(self.results, path)
+            return (ActionCache(self.store).recorded(placed.action) or {}).get(placed.output)
+        return None
 
     def _output_path(self, name: str) -> Path:
         """Return a declared output's path; `epochs/0000` is beside the first one."""
@@ -435,6 +440,10 @@ class Step:
                 path.unlink()
 
     # --- ingredients ---------------------------------------------------------------------------
+
+    @property
+    def _all_inputs(self) -> list[ActionInput]:
+        return [file for files in self.ingredients.inputs.values() for file in files]
 
     @property
     def _wildcards(self) -> dict[str, str]:
@@ -457,6 +466,12 @@ class Step:
     def nodes(self) -> int:
         """The number of cluster nodes for training: the resource `nodes`, as for SLURM."""
         return nodes_of(self._job.resources)
+
+
+def _link(path: Path, output: ActionOutput) -> Path:
+    """Return where the link beside the pointer `path` is; the result's kind ends its name."""
+    stem = path.name.removesuffix(".json").removesuffix(output.extension)
+    return path.with_name(stem + output.extension)
 
 
 # --- what determines a job's ingredients, also for `clipaudit plan` ------------------------------

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from clipaudit.errors import TooSmall
+from clipaudit.errors import StepError, TooSmall
 from clipaudit.steps.step import Step
 from clipaudit.store.store import Pointer, Store
 
@@ -38,6 +38,8 @@ def copy(step):
 
 def run(folder, name, compute, given=(), **settings):
     job = Job(folder, name, given, **settings)
+    for path in job.output.values():  # as Snakemake does
+        Path(path).unlink(missing_ok=True)
     Step(job).run(compute)
     return list(job.output.values())
 
@@ -98,6 +100,22 @@ def test_a_step_can_leave_out_one_of_its_outputs(tmp_path):
     assert not Pointer.read(first).is_left_out
     with pytest.raises(TooSmall, match=WHY):
         Store(tmp_path / "store").checked_path(Pointer.read(second))
+
+
+@pytest.mark.parametrize("is_result", [True, False])
+def test_a_job_whose_input_is_replaced_meanwhile_stores_nothing(tmp_path, is_result):
+    text = tmp_path / "shard.txt"
+    text.write_text("old")
+    given = run(tmp_path, "made", copy, [text]) if is_result else [str(text)]
+
+    def copy_late(step):
+        text.write_text("new")
+        run(tmp_path, "made", copy, [text])
+        copy(step)
+
+    with pytest.raises(StepError, match=r"changed while a job used it, from .* to .*; nothing"):
+        run(tmp_path, "copied", copy_late, given)
+    assert not (tmp_path / "results/copied/first.json").exists()
 
 
 def test_pieces_written_by_a_killed_step_are_known_to_the_next_run(tmp_path):
