@@ -320,7 +320,11 @@ class Step:
     def _take_up(self) -> None:
         """Recover what a killed run of this action had written."""
         for path in (self.store.root / "unfinished" / self.key / "written").glob("*.json"):
-            output = ActionOutput.from_json(json.loads(path.read_text()))
+            try:
+                output = ActionOutput.from_json(json.loads(path.read_text()))
+            except (KeyError, TypeError, ValueError) as error:  # a power cut leaves such a file
+                logger.warning("%s: not a written output (%r). Writing it again.", path, error)
+                continue
             if self.store.fault(output.pointer) is None:
                 self._outputs[unquote(path.stem)] = output
 

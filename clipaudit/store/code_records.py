@@ -7,11 +7,14 @@ The first step that runs with a digest writes its record.
 """
 
 import json
+import logging
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from clipaudit.store.store import Store, replace_text
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -24,16 +27,23 @@ class CodeRecord:
 
 def write_code(store: Store, digest: str, record: CodeRecord) -> None:
     """Record the parts of a code digest, unless they are recorded."""
-    path = _file(store, digest)
-    if not path.exists():
-        replace_text(path, json.dumps(asdict(record), sort_keys=True, indent=1) + "\n")
+    if read_code(store, digest) is None:
+        text = json.dumps(asdict(record), sort_keys=True, indent=1)
+        replace_text(_file(store, digest), text + "\n")
 
 
 def read_code(store: Store, digest: str) -> CodeRecord | None:
-    """Return the parts of a code digest; None if no step has recorded them."""
+    """Return the parts of a code digest; None if no step has recorded them.
+
+    A file truncated by a crash of the machine is logged and ignored.
+    """
+    path = _file(store, digest)
     try:
-        return CodeRecord(**json.loads(_file(store, digest).read_text()))
+        return CodeRecord(**json.loads(path.read_text()))
     except FileNotFoundError:
+        return None
+    except (TypeError, ValueError) as error:
+        logger.warning("%s: not a record of code (%r). It is ignored.", path, error)
         return None
 
 

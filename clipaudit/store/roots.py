@@ -10,6 +10,7 @@ import json
 import os
 from pathlib import Path
 
+from clipaudit.errors import StoreError
 from clipaudit.store.store import Store, replace_text
 
 
@@ -22,9 +23,22 @@ def register(store: Store, results: Path) -> None:
 
 
 def roots(store: Store) -> list[Path]:
-    """Return the registered results folders of this store, sorted; they may not exist."""
-    files = _folder(store).glob("*.json")
-    return sorted(Path(json.loads(file.read_text())["results"]) for file in files)
+    """Return the registered results folders of this store, sorted; they may not exist.
+
+    Raise StoreError for a record that a crash of the machine has truncated: what its folder names
+    must not be collected.
+    """
+    return sorted(map(_root, _folder(store).glob("*.json")))
+
+
+def _root(file: Path) -> Path:
+    try:
+        return Path(json.loads(file.read_text())["results"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise StoreError(
+            f"{file}: not the record of a results folder ({error!r}). Remove it, and run each run "
+            "that uses this store again: its first job writes the record."
+        ) from error
 
 
 def _folder(store: Store) -> Path:

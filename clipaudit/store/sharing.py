@@ -85,7 +85,7 @@ class GroupStore:
     def take(self, own: Store, key: str) -> dict[str, ActionOutput] | None:
         """Add the outputs of the action `key` to the `own` store; None if it must be computed.
 
-        For a missing or altered object, warn and take nothing.
+        For a missing or altered object, or an unreadable record, warn and take nothing.
         """
         outputs = self.offer(key)
         if outputs is None:
@@ -102,7 +102,11 @@ class GroupStore:
                     self.store.root, name, digest, fault,
                 )  # fmt: skip
                 return None
-        self._copy_lineage(self.store, own, key)
+        try:
+            self._copy_lineage(self.store, own, key)
+        except StoreError as error:
+            logger.warning("%s Computing the action instead of taking it.", error)
+            return None
         ActionCache(own).record(key, outputs)
         logger.info("taken from %s: action %s", self.store.root, key)
         return outputs
@@ -123,6 +127,8 @@ class GroupStore:
                 "shared_store.write to false.",
                 error.filename or self.store.root, error.strerror, own.root,
             )  # fmt: skip
+        except StoreError as error:
+            logger.warning("%s Results stay only in %s.", error, own.root)
 
     def _give(self, own: Store, key: str) -> None:
         outputs = ActionCache(own).recorded(key) or {}

@@ -118,6 +118,23 @@ def test_a_job_whose_input_is_replaced_meanwhile_stores_nothing(tmp_path, is_res
     assert not (tmp_path / "results/copied/first.json").exists()
 
 
+def test_an_output_whose_note_a_power_cut_truncated_is_written_again(tmp_path):
+    runs = iter(["killed", "whole"])
+
+    def write(step):
+        assert step.written("first") is None
+        for name in ("first", "second"):
+            step.write_pieces(name, iter([b"one"]), ".bin")
+        if next(runs) == "killed":
+            raise OSError("killed")
+
+    with pytest.raises(OSError, match="killed"):
+        run(tmp_path, "resumed", write)
+    for note in tmp_path.glob("store/unfinished/*/written/*.json"):
+        note.write_text("")
+    run(tmp_path, "resumed", write)
+
+
 def test_pieces_written_by_a_killed_step_are_known_to_the_next_run(tmp_path):
     known = []
 

@@ -24,5 +24,16 @@ def test_the_parts_of_a_digest_never_change(tmp_path):
     assert read_code(store, "ab12") == CodeRecord({"script x.py": "1"}, {})
 
 
+def test_a_truncated_record_is_unknown_and_written_again(tmp_path):
+    store, record = Store(tmp_path), CodeRecord({"script train": "ab"}, {})
+    write_code(store, "c0de", record)
+    (file,) = (tmp_path / "lineage/code").rglob("*.json")
+    file.write_text("")
+
+    assert read_code(store, "c0de") is None
+    write_code(store, "c0de", record)
+    assert read_code(store, "c0de") == record
+
+
 def test_a_digest_that_no_step_recorded_is_unknown(tmp_path):
     assert read_code(Store(tmp_path), "ab12") is None

@@ -73,6 +73,15 @@ def test_an_action_that_nobody_stored_is_not_taken(own, group):
     assert GroupStore(group.root).take(own, "ab" * 32) is None
 
 
+def test_an_action_with_an_unreadable_record_is_computed(own, group, caplog):
+    (record,) = (group.root / "lineage" / KEY[:2] / KEY[2:]).iterdir()
+    record.write_text("")  # a power cut
+
+    assert GroupStore(group.root).take(own, KEY) is None
+    assert "not a lineage record" in caplog.text
+    assert ActionCache(own).find(KEY) is None
+
+
 @pytest.mark.parametrize(("trusted", "taken"), [(["ada"], False), (["ada", "grace"], True)])
 def test_only_results_of_a_trusted_writer_are_taken(
     own, group, monkeypatch, caplog, trusted, taken
