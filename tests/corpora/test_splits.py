@@ -80,9 +80,45 @@ def test_a_wrong_predicate_is_one_clear_error(where, message):
         chosen(samples({"x": 1}), where)
 
 
-def test_a_sample_without_a_label_is_named():
-    with pytest.raises(InputError, match=r"split mine: 1 samples .* shard 0, row 1, .* is None"):
-        chosen(samples({"y": 1}, {}), "true", "(metadata->>'y')::int")
+@pytest.mark.parametrize(
+    ("expression", "reason"),
+    [
+        ("max(label) = 7", "aggregates"),
+        ("geomean(label) = 7", "aggregates"),
+        ("row_number() over (order by shard, row) <= 2", "window functions"),
+        ("unnest([true, false])", "UNNEST"),
+        ("label = (select max(label) from samples)", "subquery"),
+        ("random() < 0.5", "volatile function"),
+        ("true) or (random() < 0.5", "volatile function"),
+    ],
+)
+@pytest.mark.parametrize("count", [1, 2])
+def test_an_expression_that_reads_more_than_one_sample_is_refused(count, expression, reason):
+    table = samples(*[None] * count)
+
+    with pytest.raises(ConfigError, match=rf"split mine: `where: .* must read one .*{reason}"):
+        chosen(table, expression)
+    with pytest.raises(ConfigError, match=r"split mine: `label: .* must read one sample"):
+        chosen(table, "true", f"case when ({expression}) then 1 else 0 end")
+
+
+def test_an_expression_of_several_columns_is_refused():
+    with pytest.raises(ConfigError, match=r"gives 2 columns of 3 values, but one column of 3"):
+        chosen(samples(None, None, None), "columns('width|height') > 11")
+
+
+@pytest.mark.parametrize("value", ["null", "-1", "2147483648", "12345678901"])
+def test_a_sample_without_a_label_in_range_is_named(value):
+    found = rf"split mine: 1 samples .* 0 to 2147483647, .* shard 0, row 1, .* is (None|{value})\."
+
+    with pytest.raises(InputError, match=found):
+        chosen(samples('{"y": 1}', f'{{"y": {value}}}'), "true", "(metadata->>'y')::bigint")
+
+
+def test_a_label_can_be_the_largest_of_its_column():
+    split = chosen(samples(None), "true", "2147483647::ubigint")
+
+    assert split["label"].to_pylist() == [2147483647]
 
 
 def test_a_label_must_be_a_whole_number():
