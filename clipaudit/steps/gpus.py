@@ -2,19 +2,26 @@
 
 import fcntl
 import os
+import re
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from itertools import takewhile
 from pathlib import Path
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
+_GPU = re.compile(r"\d|GPU-|MIG-")  # the start of a GPU's number or name
 _SECONDS_BETWEEN_TRIES = 0.2
 
 
 def visible_gpus() -> list[str]:
-    """Return the GPUs that CUDA_VISIBLE_DEVICES names."""
-    return [each for each in os.environ.get(VISIBLE, "").split(",") if each]
+    """Return the GPUs that CUDA_VISIBLE_DEVICES names.
+
+    Like CUDA, stop at the first name that is no GPU's, such as -1 or NoDevFiles.
+    """
+    names = [each.strip() for each in os.environ.get(VISIBLE, "").split(",")]
+    return list(takewhile(_GPU.match, names))
 
 
 @contextmanager
@@ -46,7 +53,8 @@ def _free(held: ExitStack, there: list[str], count: int) -> list[str]:
 
 
 def _lock(held: ExitStack, gpu: str) -> bool:
-    path = Path(tempfile.gettempdir()) / f"clipaudit-gpu-{os.getuid()}-{gpu}.lock"
+    name = gpu.replace("/", "_")  # MIG-GPU-<uuid>/1/0
+    path = Path(tempfile.gettempdir()) / f"clipaudit-gpu-{os.getuid()}-{name}.lock"
     file = os.fdopen(os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600))
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

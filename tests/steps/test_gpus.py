@@ -63,6 +63,32 @@ def test_a_job_waits_for_as_many_gpus_as_it_requests():
     assert waiting.communicate("")[0].split() == ["0", "3"]
 
 
+@pytest.mark.parametrize(
+    ("visible", "gpus"),
+    [
+        ("-1", []),
+        ("NoDevFiles", []),
+        ("0,2,-1,1", ["0", "2"]),
+        (" 0, GPU-8932f937 ", ["0", "GPU-8932f937"]),
+        ("MIG-GPU-8932f937/1/2", ["MIG-GPU-8932f937/1/2"]),
+    ],
+)
+def test_gpus_are_visible_up_to_the_first_name_that_is_none(monkeypatch, visible, gpus):
+    monkeypatch.setenv(VISIBLE, visible)
+
+    assert visible_gpus() == gpus
+
+
+def test_jobs_hold_different_instances_of_a_gpu(monkeypatch):
+    instances = ["MIG-GPU-8932f937/1/0", "MIG-GPU-8932f937/2/0"]
+    monkeypatch.setenv(VISIBLE, ",".join(instances))
+    one, first = holder()
+
+    with held_gpus(1):
+        assert [first, *visible_gpus()] == instances
+    end(one)
+
+
 @pytest.mark.parametrize(("visible", "count"), [("0,3", 2), ("7", 1), ("", 1), ("0,3", 0)])
 def test_nothing_is_held_if_no_gpu_is_spare(monkeypatch, tmp_path, visible, count):
     monkeypatch.setenv(VISIBLE, visible)

@@ -55,6 +55,13 @@ def test_all_gpus_are_used_by_default_if_the_libraries_can(program, monkeypatch,
     assert given()["gpu"] == gpus
 
 
+def test_a_user_can_hide_all_gpus(program, monkeypatch):
+    monkeypatch.setattr(GPU_BUILD, lambda: True)
+    monkeypatch.setenv(VISIBLE, "-1")
+
+    assert given()["gpu"] == "0"
+
+
 def test_unused_gpus_are_reported(program, monkeypatch, caplog):
     monkeypatch.setattr(GPU_BUILD, lambda: False)
     given()
