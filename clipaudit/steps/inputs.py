@@ -39,7 +39,7 @@ class InputFiles:
         A gathered list stands for the pointers that it names. Raise InputError for an unreadable
         list, user's file or remote shard, and StoreError for an unreadable pointer.
         """
-        each = map(Path, spread(paths))
+        each = map(Path, spread(paths, self._results))
         if name not in SHARD_INPUTS:
             return [self._described(path) for path in each]
         found = [ActionInput(self._remote.digest(url), url) for url in urls]

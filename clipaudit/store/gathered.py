@@ -13,8 +13,6 @@ from pathlib import Path
 from clipaudit.errors import InputError
 from clipaudit.store.store import Pointer, replace_text
 
-SUFFIX = ".list"
-
 
 def write_list(path: Path, pointers: Iterable[str]) -> None:
     """Write a list of pointers, in their order, whole or not at all."""
@@ -22,13 +20,14 @@ def write_list(path: Path, pointers: Iterable[str]) -> None:
     replace_text(path, "".join(lines))
 
 
-def spread(paths: Iterable[str]) -> Iterator[str]:
+def spread(paths: Iterable[str], results: Path) -> Iterator[str]:
     """Yield paths in order, with each gathered list replaced by its pointers.
 
-    Raises InputError for a list that cannot be read.
+    Only files below `gathered` of the folder `results` are lists: a user's file may end in `.list`,
+    too. Raise InputError for a list that cannot be read.
     """
     for path in paths:
-        if path.endswith(SUFFIX):
+        if Path(path).is_relative_to(results / "gathered"):
             yield from _listed(Path(path))
         else:
             yield path

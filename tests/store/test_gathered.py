@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import pytest
 
 from clipaudit.errors import InputError, StoreError
@@ -20,7 +18,11 @@ def test_a_list_stands_for_the_pointers_that_it_names_in_order(tmp_path):
 
     write_list(path, named)
 
-    assert list(spread(["x.tar", str(path), "y.tar"])) == ["x.tar", *named, "y.tar"]
+    assert list(spread(["x.tar", str(path), "y.tar"], tmp_path)) == ["x.tar", *named, "y.tar"]
+
+
+def test_a_users_file_is_no_list_whatever_its_name(tmp_path):
+    assert list(spread(["words/one.list"], tmp_path)) == ["words/one.list"]
 
 
 def test_a_list_changes_with_the_content_of_its_pointers(tmp_path):
@@ -34,9 +36,10 @@ def test_a_list_changes_with_the_content_of_its_pointers(tmp_path):
 
 
 def test_an_empty_list_expands_to_nothing(tmp_path):
-    write_list(tmp_path / "all.list", [])
+    path = tmp_path / "gathered/all.list"
+    write_list(path, [])
 
-    assert list(spread([str(tmp_path / "all.list")])) == []
+    assert list(spread([str(path)], tmp_path)) == []
 
 
 def test_a_list_with_a_missing_pointer_is_not_written(tmp_path):
@@ -47,11 +50,12 @@ def test_a_list_with_a_missing_pointer_is_not_written(tmp_path):
 
 
 def test_a_file_that_is_not_a_list_is_named(tmp_path):
-    path = Path(tmp_path / "all.list")
+    path = tmp_path / "gathered/all.list"
+    path.parent.mkdir()
     path.write_text("nonsense\n")
 
     with pytest.raises(InputError, match=f"{path}: not a list of pointers"):
-        list(spread([str(path)]))
+        list(spread([str(path)], tmp_path))
 
 
 # --- in a step -----------------------------------------------------------------------------------
