@@ -51,6 +51,7 @@ SERIES_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 _STYLE: Mapping[Any, object] = {
     "font.family": ["DejaVu Sans"],  # ships with matplotlib: no figure depends on a machine's fonts
+    "text.parse_math": False,  # titles, names and captions may hold prices
     "font.size": 8,
     "figure.titlesize": 9,
     "axes.titlesize": 8,

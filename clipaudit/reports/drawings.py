@@ -8,7 +8,7 @@ import pyarrow as pa
 from matplotlib.figure import Figure
 
 from clipaudit.reports.drawing import figure_bytes
-from clipaudit.reports.rendering import to_csv
+from clipaudit.reports.rendering import markdown_text, to_csv
 
 
 def draw_figure(form: str, table: pa.Table, options: Mapping[str, str]) -> Figure:
@@ -28,4 +28,4 @@ def figure_files(
     yield "csv", to_csv(table).encode(), ".csv"
     yield "svg", svg, ".svg"
     yield "png", png, ".png"
-    yield "markdown", f"![{name}]({name}.png)\n\n{caption}\n".encode(), ".md"
+    yield "markdown", f"![{name}]({name}.png)\n\n{markdown_text(caption)}\n".encode(), ".md"

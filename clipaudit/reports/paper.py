@@ -144,7 +144,6 @@ class Paper:
                 fontsize=SMALLEST_POINTS,
                 horizontalalignment="center",
                 verticalalignment="baseline",
-                parse_math=False,
             )
 
     def _box(self, x: float, y: float, side: float, label: str) -> None:
@@ -183,7 +182,6 @@ class Paper:
             linespacing=1.05,
             horizontalalignment=horizontal,
             verticalalignment=vertical,
-            parse_math=False,  # titles and names may hold prices
         )
 
     def lines(self, x: float, y: float, lines: Lines) -> float:
@@ -207,7 +205,6 @@ class Paper:
             fontsize=SMALLEST_POINTS,
             fontweight="bold" if word.bold else "normal",
             verticalalignment="baseline",
-            parse_math=False,  # captions hold prices
         )
 
 

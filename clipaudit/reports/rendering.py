@@ -32,12 +32,28 @@ _LATEX = str.maketrans(
         "|": r"\textbar{}",
         "\N{MINUS SIGN}": "$-$",
         "\N{PLUS-MINUS SIGN}": r"$\pm$",
+        "\N{MULTIPLICATION SIGN}": r"$\times$",
+        "\N{GREATER-THAN OR EQUAL TO}": r"$\geq$",
+        "\N{LESS-THAN OR EQUAL TO}": r"$\leq$",
+        "\N{DEGREE SIGN}": r"$^\circ$",
+        "\N{MIDDLE DOT}": r"$\cdot$",
+        "\N{GREEK SMALL LETTER RHO}": r"$\rho$",
+        "\N{HORIZONTAL ELLIPSIS}": r"\ldots{}",
         "\N{EN DASH}": "--",
         "\N{EM DASH}": "---",
         "\N{NARROW NO-BREAK SPACE}": r"\,",
+        "\N{NO-BREAK SPACE}": "~",
         "\N{LEFT SINGLE QUOTATION MARK}": "`",
         "\N{RIGHT SINGLE QUOTATION MARK}": "'",
+        "\N{LEFT DOUBLE QUOTATION MARK}": "``",
+        "\N{RIGHT DOUBLE QUOTATION MARK}": "''",
     }
+)
+
+# Characters that Markdown would interpret. Intervals and "< 0.5" stay readable as plain text: a
+# link needs `](` too, and a tag has no space after `<`. Names are full of underscores inside words.
+_MARKDOWN = re.compile(
+    r"[\\|*`~&$]|<(?! )|\[(?![\d+\N{MINUS SIGN}])|\](?=[(\[:])|(?<![^\W_])_|_(?![^\W_])"
 )
 
 
@@ -87,14 +103,15 @@ def to_markdown(name: str, table: pa.Table, notes: Sequence[str] = ()) -> str:
     """
     layout, rows = layouts(name)[name], table.to_pylist()
     heads, lines = _printed(rows, layout)
-    grid = [[_markdown_text(head) for head in heads]]
+    grid = [[markdown_text(head) for head in heads]]
     for line in lines:
-        text = _markdown_text(line.name)
-        grid.append([text if line.is_first else f"*{text}*", *line.cells])
+        text = markdown_text(line.name)
+        cells = map(markdown_text, line.cells)
+        grid.append([text if line.is_first else f"*{text}*", *cells])
     widths = [max(3, *map(len, column)) for column in zip(*grid, strict=True)]
     rule = [":" + "-" * (widths[0] - 1), *("-" * (width - 1) + ":" for width in widths[1:])]
     printed = [_markdown_row(row, widths) for row in (grid[0], rule, *grid[1:])]
-    return "\n".join([_markdown_text(_caption(name, rows, notes)), "", *printed, ""])
+    return "\n".join([markdown_text(_caption(name, rows, notes)), "", *printed, ""])
 
 
 def to_latex(name: str, table: pa.Table, notes: Sequence[str] = ()) -> str:
@@ -132,6 +149,18 @@ def to_latex(name: str, table: pa.Table, notes: Sequence[str] = ()) -> str:
             "",
         ]
     )
+
+
+def markdown_text(text: str) -> str:
+    r"""Return `text` escaped so that Markdown shows it unchanged, on one line.
+
+    >>> print(markdown_text("a|b *c* <i> snake_case _d_"))
+    a\|b \*c\* \<i> snake_case \_d\_
+    >>> print(markdown_text("< 0.5 [0.2, 0.6] [a](b) [1](b)"))
+    < 0.5 [0.2, 0.6] \[a\](b) [1\](b)
+    """
+    escaped = _MARKDOWN.sub(r"\\\g<0>", text)
+    return re.sub(r"[\x00-\x20\x7f]+", " ", escaped)
 
 
 def untrained_of(rows: Sequence[Row], layout: Layout | Listing) -> list[str]:
@@ -219,17 +248,6 @@ def _markdown_row(cells: Sequence[str], widths: Sequence[int]) -> str:
     padded = [name.ljust(widths[0])]
     padded += [cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True)]
     return f"| {' | '.join(padded)} |"
-
-
-def _markdown_text(text: str) -> str:
-    r"""Return `text` escaped so that Markdown shows it unchanged, on one line.
-
-    >>> print(_markdown_text("a|b *c* <i> snake_case _d_"))
-    a\|b \*c\* \<i> snake_case \_d\_
-    """
-    # An underscore inside a word means nothing, and names are full of them.
-    escaped = re.sub(r"([\\|*`<\[\]~&$])|(?<![^\W_])(_)|(_)(?![^\W_])", r"\\\1\2\3", text)
-    return re.sub(r"[\x00-\x20\x7f]+", " ", escaped)
 
 
 def _latex_text(text: str) -> str:

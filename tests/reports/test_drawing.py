@@ -53,6 +53,20 @@ def test_drawing_twice_gives_the_same_bytes_without_a_date():
     assert first[1].startswith(b"\x89PNG")
 
 
+def test_no_text_is_read_as_a_formula():
+    import matplotlib.text
+
+    with style():
+        figure, axes = new_figure(1, 1)
+        axes[0, 0].set(title=r"loss $\frac$", xlabel="Prices $5 to $10")
+        axes[0, 0].set_yticks([0], ["$a$"])
+        axes[0, 0].plot([0, 1], [0, 1], label="$b$")
+        axes[0, 0].legend()
+
+    assert figure_bytes(figure)
+    assert not any(text.get_parse_math() for text in figure.findobj(matplotlib.text.Text))
+
+
 @pytest.mark.parametrize("width", WIDTHS)
 def test_text_is_legible_in_print(width):
     import matplotlib.text

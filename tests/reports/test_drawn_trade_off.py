@@ -26,6 +26,15 @@ def test_the_legend_names_the_chosen_threshold_and_the_line_of_the_requested_rat
     assert [text.get_text() for text in figure.axes[0].texts] == ["19"]
 
 
+def test_rates_are_plain_numbers():
+    figure = draw((9.0, 1.0, 0.5, True))
+
+    figure_bytes(figure)
+    labels = [label.get_text() for label in figure.axes[0].get_xticklabels()]
+    assert {"1", "100", "10k", "1M"} <= set(labels)
+    assert not any("$" in label for label in labels)
+
+
 def test_without_thresholds_the_figure_says_so():
     figure = draw()
 

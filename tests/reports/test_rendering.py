@@ -5,7 +5,7 @@ import re
 import pyarrow as pa
 import pytest
 
-from clipaudit.reports.rendering import to_csv, to_latex, to_markdown
+from clipaudit.reports.rendering import layouts, to_csv, to_latex, to_markdown
 from clipaudit.reports.tables import published_values, report_table
 from clipaudit.similarity.reports.layouts import LAYOUTS
 
@@ -198,6 +198,16 @@ def test_hostile_titles_stay_text_in_markdown():
     assert head.count("|") - head.count(r"\|") == 5
 
 
+def test_hostile_cells_stay_text_in_markdown():
+    rows = [row | {"testset_title": HOSTILE} for row in any_table().to_pylist()]
+
+    text = to_markdown("similarity_encoders", pa.Table.from_pylist(rows))
+    head, _, line, *_ = text.splitlines()[2:]
+
+    assert r"a\|b_c\_ \<script> 50% \& \\input{x} \$x^2\$ #\~ \[l\](u) \* next" in line
+    assert line.count("|") - line.count(r"\|") == head.count("|")
+
+
 def test_hostile_titles_stay_text_in_latex():
     text = to_latex("similarity_table7", any_table(("S", HOSTILE)))
 
@@ -205,6 +215,22 @@ def test_hostile_titles_stay_text_in_latex():
     assert r"\textbackslash{}input\{x\}" in text
     assert r"50\%" in text
     assert r"\$x\textasciicircum{}2\$" in text
+
+
+SIGNS = "CoTR ≥ 0.2 ≤ 3 × 4 ± 1 − 2 – 5 — 90° ρ S(·) “x” ‘y’ a…\u202f1\u00a0b"  # noqa: RUF001
+
+
+def test_latex_is_ascii_for_all_signs_of_our_titles():
+    text = to_latex("similarity_table7", any_table(("S", SIGNS)))
+
+    assert text.isascii()
+    assert r"CoTR\\$\geq$\\0.2" in text
+
+
+@pytest.mark.parametrize("audit", ["copies", "similarity", "memorization", "parrot"])
+def test_all_captions_are_ascii_in_latex(audit):
+    for name in layouts(f"{audit}_table"):
+        assert to_latex(name, pa.table({})).isascii(), name
 
 
 def test_csv_survives_a_round_trip(table1):

@@ -37,6 +37,14 @@ def test_without_a_copy_no_copy_is_claimed():
     )
 
 
+def test_a_test_set_without_images_has_no_share():
+    empty = {**NONE, "images": 0, "share": None, "share_low": None, "share_high": None}
+
+    (line,) = copies_answer({"copies_summary": [empty]}).lines
+
+    assert line == ("A", "0", "0", "\N{EN DASH}")
+
+
 def test_without_a_test_set_the_answer_is_about_repeats():
     within = {"corpus_title": "Web", "images": 9, "repeats": 3, "largest": 2}
     within |= {"share": 1 / 3, "share_low": 0.1, "share_high": 0.7}

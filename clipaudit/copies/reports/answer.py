@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from clipaudit.plaindata import Row
 from clipaudit.plaintext import plain
 from clipaudit.reports.answers import CONTROL, Answer, Sentence, Tables, cannot, listed
-from clipaudit.reports.layouts import count, interval, percent
+from clipaudit.reports.layouts import MISSING, count, interval, percent
 
 
 def copies_answer(tables: Tables) -> Answer:
@@ -118,5 +118,8 @@ def _recall(tables: Tables) -> Iterator[Sentence]:
 
 
 def _share(row: Row, name: str) -> str:
+    """Return a share in percent, with its interval; MISSING for a set without images."""
+    if row[name] is None:
+        return MISSING
     bounds = interval(row[f"{name}_low"], row[f"{name}_high"])
     return f"{percent(row[name], digits=1)} % {bounds}".strip()

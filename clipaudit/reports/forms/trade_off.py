@@ -5,9 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from clipaudit.plaindata import Rows
 from clipaudit.reports.drawing import PALETTE, SERIES_COLOURS, style
+from clipaudit.reports.layouts import short_count
 from clipaudit.reports.panels import label_axes, new_panels, write_legend, write_note
 
 if TYPE_CHECKING:
@@ -45,6 +47,8 @@ def draw_trade_off(table: pa.Table, options: Mapping[str, str]) -> "matplotlib.f
 def _draw_panel(axes: "matplotlib.axes.Axes", rows: Rows) -> None:
     axes.set_title(rows[0]["panel_title"])
     axes.set_xscale("log")
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _tick(value)))
+    axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_xlim(_FLOOR / 1.5, 1e6)
     axes.set_ylim(0, 100)
     known = [row for row in rows if row["per_million"] is not None and row["recall"] is not None]
@@ -60,6 +64,15 @@ def _draw_panel(axes: "matplotlib.axes.Axes", rows: Rows) -> None:
     for row in known:
         if row["chosen"]:
             _mark(axes, max(_FLOOR, row["per_million"]), 100 * row["recall"], row["threshold"])
+
+
+def _tick(value: float) -> str:
+    """Return a rate briefly.
+
+    >>> [_tick(rate) for rate in (0.1, 10, 100_000)]
+    ['0.1', '10', '100k']
+    """
+    return short_count(round(value)) if value >= 1 else f"{value:g}"
 
 
 def _mark(axes: "matplotlib.axes.Axes", x: float, y: float, threshold: float) -> None:

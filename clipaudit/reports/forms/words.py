@@ -127,6 +127,4 @@ def _write_lines(figure: Figure, lines: Sequence[Sequence[_Set]], top: float, co
 def _write(figure: Figure, x: float, y: float, text: str, points: float, colour: str) -> None:
     """Write a text that begins on a line at x and y, in inches."""
     width, height = figure.get_size_inches()
-    figure.text(
-        *(x / width, y / height, text), size=points, color=colour, va="baseline", parse_math=False
-    )
+    figure.text(x / width, y / height, text, size=points, color=colour, va="baseline")
