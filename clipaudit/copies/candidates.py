@@ -2,11 +2,17 @@
 
 Each way adds pairs; a pair that several ways find is one row. `copies.verification` later decides
 by their pixels which pairs are copies.
+
+Near pairs of blank images, or of a placeholder that many pages show, grow with the product of both
+sides, but only MOST of each training image count. So if a way finds more than ROOM pairs, the
+training images are searched for in halves. This changes no candidate: those of a training image do
+not depend on other training images. Each way on its own could not keep the nearest ones: equal
+distances are ordered by what the other ways find.
 """
 
 import logging
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import NamedTuple
 
@@ -25,6 +31,7 @@ MOST = 50  # candidates of a training image within one searched set, the nearest
 # stay within it after JPEG at quality 10, at a quarter of the size, with noise of 8 levels, or
 # cropped to 95 %. None of the 30,000 further candidates that 5 of 127 let in was a copy.
 THUMBNAIL_DISTANCE = 192 * 3
+ROOM = 1_000_000  # pairs that one way may find at once: about 250 MB with the joins
 FAR = np.iinfo(np.int16).max  # the distance of a pair that no hash found
 
 CANDIDATES = pa.schema(
@@ -46,6 +53,10 @@ CANDIDATES = pa.schema(
 _KEYS = ["other", "own"]  # addresses
 
 _log = logging.getLogger(__name__)
+
+
+class _TooManyPairs(Exception):
+    """A way of search found more pairs than it may."""
 
 
 class Described(NamedTuple):
@@ -83,21 +94,79 @@ def find_candidates(
     training image are kept: equal pixels first, then the nearest by hash, thumbnail, similarity and
     address. Pairs are ordered by training address, then other address.
     """
-    whole, first = own.images, first_of_equals(others.images)
+    search = _Search(others, own, own.images, tuple(embedded), distance)
     if within:
-        others, own = _only(others, first), _only(own, first)
-    found = [
-        _same(others.images, whole, "image_sha256", "same_bytes"),
-        _same(others.images, whole, "pixels_sha256", "same_pixels"),
-        _near_thumbnails(others.images, own.images),
-    ]
-    if distance is not None:
-        found.append(_near_hashes(others.hashes, own.hashes, distance))
-    found += [_similar(each) for each in embedded]
-    joined = reduce(_join, found)
-    if within:
-        joined = _of_firsts(joined, first).filter(pc.less(pc.field("other"), pc.field("own")))
-    return _nearest(_as_candidates(joined))
+        first = first_of_equals(others.images)
+        search = replace(search, others=_only(others, first), own=_only(own, first), first=first)
+    found = list(_in_parts(search, np.sort(sample_addresses(own.images))))
+    left_out = sum(missed for _, missed in found)
+    if left_out:
+        _log.warning(
+            "%d candidates left out: an image has more than %d; only the nearest are compared",
+            left_out,
+            MOST,
+        )
+    return pa.concat_tables([nearest for nearest, _ in found])
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """Both sides of a search."""
+
+    others: Described
+    own: Described
+    whole: pa.Table  # IMAGES of all training images; `own` may be only the first of equals
+    embedded: Sequence[Embedded]
+    distance: int | None
+    first: Int64[np.ndarray, " n"] | None = None  # the first of equals, for a search within
+
+    def of(self, wanted: Int64[np.ndarray, " n"]) -> "_Search":
+        """Return the search for only these training images."""
+        embedded = []
+        for each in self.embedded:
+            addresses, vectors = each.own
+            kept = np.isin(addresses, wanted)
+            embedded.append(replace(each, own=(addresses[kept], vectors[kept])))
+        return replace(
+            self,
+            own=_only(self.own, wanted),
+            whole=_rows_of(self.whole, wanted),
+            embedded=embedded,
+        )
+
+    def pairs(self, room: int | None) -> pa.Table:
+        """Return all pairs; raise _TooManyPairs if a way finds more than `room`."""
+        others, own = self.others, self.own
+        found = [
+            _same(others.images, self.whole, "image_sha256", "same_bytes", room),
+            _same(others.images, self.whole, "pixels_sha256", "same_pixels", room),
+            _near_thumbnails(others.images, own.images, room),
+        ]
+        if self.distance is not None:
+            found.append(_near_hashes(others.hashes, own.hashes, self.distance, room))
+        found += [_similar(each, room) for each in self.embedded]
+        joined = reduce(_join, found)
+        if self.first is None:
+            return joined
+        return _of_firsts(joined, self.first).filter(pc.less(pc.field("other"), pc.field("own")))
+
+
+def _in_parts(
+    search: _Search, addresses: Int64[np.ndarray, " n"]
+) -> Iterator[tuple[pa.Table, int]]:
+    """Yield the nearest candidates of training images, and how many others there were.
+
+    `addresses` are those of the training images, ascending.
+    """
+    try:
+        pairs = search.pairs(ROOM if len(addresses) > 1 else None)
+    except _TooManyPairs:
+        pairs = None  # the halves are not searched here, where the exception holds what was found
+    if pairs is not None:
+        yield _nearest(_as_candidates(pairs))
+        return
+    for half in np.array_split(addresses, 2):
+        yield from _in_parts(search.of(half), half)
 
 
 def first_of_equals(images: pa.Table) -> Int64[np.ndarray, " n"]:
@@ -118,12 +187,11 @@ def _of_firsts(pairs: pa.Table, first: Int64[np.ndarray, " n"]) -> pa.Table:
 
 
 def _only(described: Described, addresses: Int64[np.ndarray, " n"]) -> Described:
-    return Described(
-        *(
-            table.filter(pa.array(np.isin(sample_addresses(table), addresses)))
-            for table in described
-        )
-    )
+    return Described(*(_rows_of(table, addresses) for table in described))
+
+
+def _rows_of(table: pa.Table, addresses: Int64[np.ndarray, " n"]) -> pa.Table:
+    return table.filter(pa.array(np.isin(sample_addresses(table), addresses)))
 
 
 def _join(left: pa.Table, right: pa.Table) -> pa.Table:
@@ -136,15 +204,19 @@ def _join(left: pa.Table, right: pa.Table) -> pa.Table:
     return joined
 
 
-def _same(others: pa.Table, own: pa.Table, digest: str, flag: str) -> pa.Table:
+def _same(others: pa.Table, own: pa.Table, digest: str, flag: str, room: int | None) -> pa.Table:
     """Return the pairs of equal digests."""
     left = pa.table({"other": sample_addresses(others), "digest": others[digest]})
     right = pa.table({"own": sample_addresses(own), "digest": own[digest]})
+    counts = [side.group_by("digest").aggregate([([], "count_all")]) for side in (left, right)]
+    both = counts[0].join(counts[1], "digest", join_type="inner", right_suffix="_right")
+    numbers = pc.multiply(both["count_all"], both["count_all_right"])
+    _check_room(pc.sum(numbers, min_count=0).as_py(), room)
     pairs = left.join(right, "digest", join_type="inner").select(_KEYS)
     return pairs.append_column(flag, pa.repeat(pa.scalar(True), len(pairs)))
 
 
-def _near_hashes(others: pa.Table, own: pa.Table, distance: int) -> pa.Table:
+def _near_hashes(others: pa.Table, own: pa.Table, distance: int, room: int | None) -> pa.Table:
     """Return the pairs with near hashes, and the view of the nearest; ties: whole, then by name.
 
     The training image, whole and without its border, is compared with every view of the other image
@@ -158,7 +230,7 @@ def _near_hashes(others: pa.Table, own: pa.Table, distance: int) -> pa.Table:
     sides = [(others.filter(pc.invert(pc.is_in(others["view"], value_set=halves))), views)]
     for name in HALVES:
         sides.append(tuple(each.filter(pc.equal(each["view"], name)) for each in (others, own)))
-    pairs = pa.concat_tables([_hash_table(left, right, distance) for left, right in sides])
+    pairs = pa.concat_tables([_hash_table(left, right, distance, room) for left, right in sides])
     whole = pc.not_equal(pairs["view"], WHOLE)
     ordered = pairs.append_column("other_view", whole).sort_by(
         [(name, "ascending") for name in (*_KEYS, "distance", "other_view", "view")]
@@ -167,8 +239,8 @@ def _near_hashes(others: pa.Table, own: pa.Table, distance: int) -> pa.Table:
     return best.set_column(2, "distance", best["distance"].cast(pa.int16()))
 
 
-def _hash_table(others: pa.Table, own: pa.Table, distance: int) -> pa.Table:
-    found = _collected(hash_pairs(hash_array(others), hash_array(own), distance=distance))
+def _hash_table(others: pa.Table, own: pa.Table, distance: int, room: int | None) -> pa.Table:
+    found = _collected(hash_pairs(hash_array(others), hash_array(own), distance=distance), room)
     keys = {
         "other": sample_addresses(others)[found.first],
         "own": sample_addresses(own)[found.second],
@@ -176,7 +248,7 @@ def _hash_table(others: pa.Table, own: pa.Table, distance: int) -> pa.Table:
     return pa.table(keys | {"distance": found.distance, "view": others["view"].take(found.first)})
 
 
-def _near_thumbnails(others: pa.Table, own: pa.Table) -> pa.Table:
+def _near_thumbnails(others: pa.Table, own: pa.Table, room: int | None) -> pa.Table:
     """Return the pairs with near thumbnails in which either image is too flat for a hash."""
     flat_others = others.filter(pc.less(others["quality"], LOW_QUALITY))
     flat_own = own.filter(pc.less(own["quality"], LOW_QUALITY))
@@ -186,7 +258,8 @@ def _near_thumbnails(others: pa.Table, own: pa.Table) -> pa.Table:
         near = _collected(
             thumbnail_pairs(
                 thumbnail_array(left), thumbnail_array(right), distance=THUMBNAIL_DISTANCE
-            )
+            ),
+            room,
         )
         columns = {
             "other": sample_addresses(left)[near.first],
@@ -197,28 +270,40 @@ def _near_thumbnails(others: pa.Table, own: pa.Table) -> pa.Table:
     return pa.concat_tables(found)
 
 
-def _similar(embedded: Embedded) -> pa.Table:
+def _similar(embedded: Embedded, room: int | None) -> pa.Table:
     """Return the pairs whose exact similarity is at least that of the encoder."""
     from clipaudit.neighbors.range_search import RangeSearch
 
     (others, left), (own, right) = embedded.others, embedded.own
     floor = float(np.nextafter(embedded.similarity, -np.inf))
     met = np.full(len(right), len(left), np.int64)
-    found = list(RangeSearch(left).pairs(right, met, lambda *_: floor)) if len(left) else []
-    first, second, similarity = (
-        np.concatenate([np.empty(0, kind), *columns])
-        for kind, columns in zip(
-            (np.int64, np.int64, np.float64), zip(*found, strict=True) or [()] * 3, strict=False
-        )
-    )
+    found = RangeSearch(left).pairs(right, met, lambda *_: floor) if len(left) else iter(())
+    first, second, similarity = _concatenated(found, (np.int64, np.int64, np.float64), room)
     columns = {"other": others[first], "own": own[second], "similarity": similarity}
     table = pa.table(columns)
     return table.append_column("encoder", pa.repeat(pa.scalar(embedded.encoder), len(table)))
 
 
-def _collected(blocks: Iterator[Pairs]) -> Pairs:
-    found = [Pairs(*(np.empty(0, kind) for kind in (np.int64, np.int64, np.int32))), *blocks]
-    return Pairs(*(np.concatenate(column) for column in zip(*found, strict=True)))
+def _collected(blocks: Iterator[Pairs], room: int | None) -> Pairs:
+    return Pairs(*_concatenated(blocks, (np.int64, np.int64, np.int32), room))
+
+
+def _concatenated(
+    blocks: Iterable[Sequence[np.ndarray]], kinds: Sequence[type], room: int | None
+) -> list[np.ndarray]:
+    """Return the columns of blocks of pairs; raise _TooManyPairs if they have more than `room`."""
+    found: list[Sequence[np.ndarray]] = [[np.empty(0, kind) for kind in kinds]]
+    number = 0
+    for block in blocks:
+        found.append(block)
+        number += len(block[0])
+        _check_room(number, room)
+    return [np.concatenate(column) for column in zip(*found, strict=True)]
+
+
+def _check_room(number: int, room: int | None) -> None:
+    if room is not None and number > room:
+        raise _TooManyPairs
 
 
 def _first_of_runs(ordered: pa.Table) -> np.ndarray:
@@ -244,8 +329,8 @@ def _as_candidates(joined: pa.Table) -> pa.Table:
     return pa.table(columns, schema=CANDIDATES)
 
 
-def _nearest(candidates: pa.Table) -> pa.Table:
-    """Return the MOST nearest candidates of each training image, by address."""
+def _nearest(candidates: pa.Table) -> tuple[pa.Table, int]:
+    """Return the MOST nearest candidates of each training image by address, and how many others."""
     own, other = (
         sample_addresses(candidates),
         sample_addresses(candidates, "other_shard", "other_row"),
@@ -263,13 +348,8 @@ def _nearest(candidates: pa.Table) -> pa.Table:
     )
     ranks = _ranks(own[order])
     kept = order[ranks < MOST]
-    if len(kept) < len(order):
-        _log.warning(
-            "%d candidates left out: an image has more than %d; only the nearest are compared",
-            len(order) - len(kept),
-            MOST,
-        )
-    return candidates.take(kept[np.lexsort((other[kept], own[kept]))])
+    ordered = kept[np.lexsort((other[kept], own[kept]))]
+    return candidates.take(ordered), len(order) - len(kept)
 
 
 def _ranks(keys: Int64[np.ndarray, " n"]) -> Int64[np.ndarray, " n"]:

@@ -1,4 +1,4 @@
-"""Searching near hashes and verifying candidates needs memory only for one block."""
+"""Searching candidates and verifying them needs memory only for one block."""
 
 import textwrap
 
@@ -16,6 +16,27 @@ SEARCH = textwrap.dedent(
     dice = np.random.default_rng(0)
     first, second = (dice.integers(0, 256, (n, 32), dtype=np.uint8) for n in (2_000, rows))
     found = sum(len(pairs.first) for pairs in hash_pairs(first, second, distance=40))
+    """
+)
+
+
+BLANK = textwrap.dedent(
+    """
+    import sys
+
+    import pyarrow as pa
+
+    from clipaudit.copies.candidates import Described, find_candidates
+    from clipaudit.copies.hashing import HASHES, IMAGES
+
+    def blank(side, count):
+        names = [f"{side} {number}" for number in range(count)]
+        columns = {"shard": [0] * count, "row": list(range(count)), "image_sha256": names}
+        columns |= {"pixels_sha256": names, "quality": [0] * count}
+        columns |= {"thumbnail": [bytes([127] * 192)] * count}
+        return Described(pa.table(columns, schema=IMAGES), HASHES.empty_table())
+
+    find_candidates(blank("test", int(sys.argv[1])), blank("train", 1_000), distance=31)
     """
 )
 
@@ -60,6 +81,12 @@ def test_four_times_the_hashes_add_only_their_own_bytes():
     grown = peak_memory_mb(SEARCH, many) - peak_memory_mb(SEARCH, few)
 
     assert grown < 2 * (many - few) * 32 / 2**20
+
+
+def test_pairs_of_blank_images_beyond_a_million_add_no_memory():
+    grown = peak_memory_mb(BLANK, 4_000) - peak_memory_mb(BLANK, 1_000)
+
+    assert grown < 150
 
 
 def test_more_candidates_take_the_memory_of_one_block():

@@ -106,6 +106,33 @@ def test_the_nearest_of_many_candidates_are_kept(monkeypatch, caplog):
     assert "2 candidates left out" in caplog.text
 
 
+@pytest.mark.parametrize("room", [0, 5, 20])
+@pytest.mark.parametrize("within", [False, True])
+def test_searching_in_halves_changes_no_candidate(monkeypatch, room, within):
+    monkeypatch.setattr(candidates, "MOST", 2)
+    drawn = [drawing(seed % 3) for seed in range(5)] + [flat(200 + n // 2) for n in range(6)]
+    own, others = described(drawn), described(drawn[::-1])
+    sides = (own if within else others, own)
+    addresses, vectors = np.arange(11), np.eye(2, dtype=np.float16)[np.arange(11) % 2]
+    embedded = Embedded("own", (addresses, vectors), (addresses, vectors), 0.5)
+    options = {"distance": 30, "embedded": [embedded], "within": within}
+    whole = find_candidates(*sides, **options)
+
+    monkeypatch.setattr(candidates, "ROOM", room)
+
+    assert find_candidates(*sides, **options).equals(whole)
+
+
+def test_an_encoder_finds_nothing_in_an_empty_test_set():
+    nothing = candidates.Described(IMAGES.empty_table(), HASHES.empty_table())
+    none, some = np.empty((0, 1), np.float16), np.ones((1, 1), np.float16)
+    embedded = Embedded("own", (np.arange(0), none), (np.arange(1), some), 0.5)
+
+    found = find_candidates(nothing, described([drawing(0)]), distance=None, embedded=[embedded])
+
+    assert len(found) == 0
+
+
 @pytest.mark.parametrize("side", ["tests", "train", "both"])
 def test_an_empty_side_gives_no_candidates(side):
     nothing = candidates.Described(IMAGES.empty_table(), HASHES.empty_table())
