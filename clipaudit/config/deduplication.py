@@ -8,7 +8,6 @@ from clipaudit.config.base import Distinct, Section
 from clipaudit.corpora.parts import part_name
 
 MOST_CLUSTERS = 50_000  # if the settings give no number (origin: SemDeDup)
-LEAST_ROWS = 39  # per cluster, if the data set the number of clusters (origin: faiss)
 
 
 class WithinClusters(Section):

@@ -23,6 +23,7 @@ from clipaudit.copies.calibration import (
 )
 from clipaudit.copies.calibration_pairs import MadeCopies, is_within, pairs_within
 from clipaudit.copies.compared import Compared
+from clipaudit.copies.fixed import HASH, MAX_DISTANCE
 from clipaudit.copies.hash_distances import (
     Hashed,
     hash_distances,
@@ -32,7 +33,6 @@ from clipaudit.copies.hash_distances import (
 )
 from clipaudit.copies.hashing import pixels_digest
 from clipaudit.copies.kinds import LOOKALIKE
-from clipaudit.copies.settings import HASH, MAX_DISTANCE
 from clipaudit.copies.thresholds import (
     ADVISED_DISTANCE,
     Choice,

@@ -5,9 +5,8 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from clipaudit.config.base import Distinct, Name, Section
+from clipaudit.copies.fixed import MAX_DISTANCE
 
-HASH = "hash"  # the method that needs no encoder, as tables name it
-MAX_DISTANCE = 80  # of two hashes of 256 bits; unrelated images are 128 apart on average
 CALIBRATED: Literal["calibrated"] = "calibrated"
 
 Distance = Annotated[int, Field(ge=0, le=MAX_DISTANCE)]

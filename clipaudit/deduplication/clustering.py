@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float16, Int64, UInt64
 
-from clipaudit.config.deduplication import LEAST_ROWS
 from clipaudit.corpora.addresses import sample_addresses
 from clipaudit.corpora.places import places
 from clipaudit.corpora.vectors import binary_rows, embedding_array
+from clipaudit.deduplication.fixed import LEAST_ROWS
 from clipaudit.deduplication.kmeans import MOST_ROWS, spherical_kmeans
 from clipaudit.errors import ConfigError, TooSmall
 from clipaudit.neighbors.interface import Resources, check_norms, vector_norms

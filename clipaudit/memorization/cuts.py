@@ -14,7 +14,7 @@ from jaxtyping import Bool
 
 from clipaudit.corpora.addresses import sample_addresses, shards_and_rows
 from clipaudit.errors import StoreError
-from clipaudit.memorization.settings import RECORD_SETS
+from clipaudit.memorization.fixed import RECORD_SETS
 
 # One row for each record, by (shard, row).
 CUT = pa.schema(

@@ -10,9 +10,9 @@ import pyarrow.compute as pc
 from clipaudit.ahead import one_ahead
 from clipaudit.corpora.addresses import sample_addresses
 from clipaudit.corpora.splits import select_rows
+from clipaudit.memorization.fixed import RECORD_SETS
 from clipaudit.memorization.membership import add_sets
 from clipaudit.memorization.overlaps import OVERLAPS, near_duplicates, shared_keys
-from clipaudit.memorization.settings import RECORD_SETS
 from clipaudit.neighbors.interface import Queries, Search
 
 

@@ -15,8 +15,8 @@ from jaxtyping import Float64
 
 from clipaudit.evaluation.student import DECIMALS, NORMAL, margin, unseen_share
 from clipaudit.memorization.ensembles import Block, EnsemblePart, blocks
+from clipaudit.memorization.fixed import RECORD_SETS
 from clipaudit.memorization.gaps import ALL, TERMS
-from clipaudit.memorization.settings import RECORD_SETS
 
 # by target, the factors of the means over A, B and hold-out of A's model minus B's
 _CONTRASTS = {

@@ -21,8 +21,8 @@ from scipy.stats import false_discovery_control
 from clipaudit.corpora.addresses import shards_and_rows
 from clipaudit.evaluation.student import DECIMALS
 from clipaudit.memorization.ensembles import Block, EnsemblePart, blocks
+from clipaudit.memorization.fixed import RECORD_SETS
 from clipaudit.memorization.resampling import PERMUTATIONS, generator
-from clipaudit.memorization.settings import RECORD_SETS
 
 ENUMERATED = 8  # up to 8 seeds all draws of a record's sets count, at most 3^8; else PERMUTATIONS
 _BLOCK = 1 << 10  # records held at once with all draws: affects only memory

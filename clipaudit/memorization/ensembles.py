@@ -9,9 +9,9 @@ import pyarrow.compute as pc
 from jaxtyping import Float64, Int8, Int64
 
 from clipaudit.corpora.addresses import sample_addresses
+from clipaudit.memorization.fixed import RECORD_SETS
 from clipaudit.memorization.gaps import TERMS
 from clipaudit.memorization.pairs import matched_recalls, one_by_one
-from clipaudit.memorization.settings import RECORD_SETS
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,10 @@ from clipaudit.corpora.addresses import shards_and_rows
 from clipaudit.memorization.ensemble_gaps import ensemble_gaps
 from clipaudit.memorization.ensemble_records import ensemble_records
 from clipaudit.memorization.ensembles import EnsemblePart, SeedPart
+from clipaudit.memorization.fixed import RECORD_SETS
 from clipaudit.memorization.gaps import CONTROL, population_gaps
 from clipaudit.memorization.pairs import pair_up
 from clipaudit.memorization.recall import RECALLS
-from clipaudit.memorization.settings import RECORD_SETS
 from clipaudit.plaindata import Row
 
 TRUTHS = 3  # objects of an image

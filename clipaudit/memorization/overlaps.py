@@ -17,7 +17,7 @@ from jaxtyping import Int64
 from clipaudit.corpora.addresses import sample_addresses, shards_and_rows
 from clipaudit.corpora.vectors import embedding_array, in_blocks
 from clipaudit.memorization.allotment import SETS
-from clipaudit.memorization.settings import RECORD_SETS
+from clipaudit.memorization.fixed import RECORD_SETS
 from clipaudit.neighbors.backends import BLOCK_ROWS
 from clipaudit.neighbors.interface import Queries, Search
 

@@ -21,8 +21,8 @@ from jaxtyping import Float64, Int64
 from clipaudit.corpora.addresses import sample_addresses, shards_and_rows
 from clipaudit.corpora.vectors import embedding_array
 from clipaudit.evaluation.student import DECIMALS, NORMAL
+from clipaudit.memorization.fixed import RATES
 from clipaudit.memorization.pairs import matched_recalls
-from clipaudit.memorization.settings import RATES
 from clipaudit.neighbors.cosines import paired_cosines
 
 MEASURES = ("auc", *RATES)

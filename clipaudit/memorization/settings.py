@@ -13,14 +13,6 @@ from clipaudit.config.manifests import size_label
 
 OWN_ANNOTATORS = ("transformers", "dataset", "given")
 
-RECORD_SETS = ("a", "b", "holdout")  # whose captions are attacked; models train on the first two
-
-COCO = "coco"  # names of objects that are built in, in no file
-
-# by measure of the pair tests, a false-positive rate of one in so many: the fewest hold-out records
-# it needs
-RATES = {"tpr_1": 100, "tpr_01": 1000}
-
 # settings of models that the audit trains
 _OF_TRAININGS = ("seeds", "mitigations", "grid", "utility", "selections", "baselines")
 

@@ -12,13 +12,13 @@ from jaxtyping import Float32
 from clipaudit.corpora.addresses import sample_addresses
 from clipaudit.corpora.statements import is_finite, is_text, shown_value, stated_fields
 from clipaudit.errors import ConfigError, InputError
+from clipaudit.memorization.fixed import COCO
 from clipaudit.memorization.objects import (
     SAME_NUMBER,
     objects_table,
     pictures_without_objects,
     vocabulary_table,
 )
-from clipaudit.memorization.settings import COCO
 
 _COCO_NAMES = """
 person;bicycle;car;motorcycle;airplane;bus;train;truck;boat;traffic light;fire hydrant;;stop sign;

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
 
+from clipaudit.memorization.fixed import COCO, RECORD_SETS
 from clipaudit.memorization.points import (
     DEFAULT,
     TRAINED,
@@ -20,7 +21,7 @@ from clipaudit.memorization.points import (
     smaller_sizes,
     start,
 )
-from clipaudit.memorization.settings import COCO, RECORD_SETS, GivenObjects, Memorization
+from clipaudit.memorization.settings import GivenObjects, Memorization
 from clipaudit.steps import paths
 from clipaudit.wiring.models import ModelFiles
 from clipaudit.wiring.plugins import (

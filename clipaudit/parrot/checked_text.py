@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from clipaudit.corpora.listing import open_parquet
 from clipaudit.errors import InputError
-from clipaudit.parrot.settings import ANSWER
+from clipaudit.parrot.fixed import ANSWER
 from clipaudit.plaindata import Row
 from clipaudit.plaintext import plain
 

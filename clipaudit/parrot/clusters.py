@@ -19,7 +19,8 @@ from clipaudit.corpora.vectors import embedding_array
 from clipaudit.deduplication.clustering import Drawn
 from clipaudit.errors import InputError, StepError, StoreError, TooSmall
 from clipaudit.neighbors.interface import check_norms, vector_norms
-from clipaudit.parrot.settings import MOST_CLUSTERS, Clusters
+from clipaudit.parrot.fixed import MOST_CLUSTERS
+from clipaudit.parrot.settings import Clusters
 
 ROWS_PER_DIMENSION = 5  # of a step of the incremental PCA: scikit-learn's own choice
 # the paper's numbers, or fewer, if the settings name none

@@ -14,7 +14,7 @@ from clipaudit.lineage.planning.scaling import (
     one,
     rows,
 )
-from clipaudit.parrot.settings import MOST_CLUSTERS
+from clipaudit.parrot.fixed import MOST_CLUSTERS
 from clipaudit.plaindata import Json
 
 

@@ -8,11 +8,10 @@ from clipaudit.config.base import Distinct, Name, Section
 from clipaudit.config.deduplication import WithinClusters
 from clipaudit.config.given import GivenRows
 from clipaudit.parrot.curated_settings import Curations, Evidence
+from clipaudit.parrot.fixed import MOST_CLUSTERS
 from clipaudit.parrot.unicode_scripts import is_script
 
 OWN_SPOTTERS = ("rapidocr", "dataset", "given")
-ANSWER = "has_text"  # the column of the files in `checked`
-MOST_CLUSTERS = 4000  # the paper's number, if the settings name none
 
 TypeShare = Annotated[float, Field(gt=0, le=1)]
 

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from plaincosines import plain_cosines
 
 from clipaudit.memorization.allotment import SETS
+from clipaudit.memorization.fixed import RECORD_SETS
 from clipaudit.memorization.overlaps import (
     OVERLAPS,
     near_duplicates,
     shared_keys,
 )
-from clipaudit.memorization.settings import RECORD_SETS
 from clipaudit.neighbors.backends import search
 
 NUMPY = partial(search, k=2, backend="numpy")

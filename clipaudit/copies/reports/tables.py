@@ -2,8 +2,9 @@
 
 from clipaudit.config.settings import Settings
 from clipaudit.copies.checks import left_out, searched_sets
+from clipaudit.copies.fixed import HASH
 from clipaudit.copies.kinds import COPIES
-from clipaudit.copies.settings import HASH, Copies
+from clipaudit.copies.settings import Copies
 from clipaudit.reports.specification import (
     RelationRow,
     ReportTable,

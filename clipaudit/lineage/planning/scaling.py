@@ -11,7 +11,7 @@ from functools import cache
 from math import prod
 
 from clipaudit.config.audits import audits, plugged_among, said_by
-from clipaudit.config.deduplication import LEAST_ROWS
+from clipaudit.deduplication.fixed import LEAST_ROWS
 from clipaudit.plaindata import Json
 
 EMBEDDING_INPUTS = ("embeddings", "train", "captions", "clustered")  # inputs of embeddings

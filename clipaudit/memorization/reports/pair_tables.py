@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from clipaudit.config.settings import Settings
+from clipaudit.memorization.fixed import RATES
 from clipaudit.memorization.points import (
     TRAINED,
     PairTest,
@@ -11,7 +12,7 @@ from clipaudit.memorization.points import (
     pair_tests,
 )
 from clipaudit.memorization.reports.points import SETS, point_title
-from clipaudit.memorization.settings import RATES, Memorization
+from clipaudit.memorization.settings import Memorization
 from clipaudit.reports.specification import (
     RelationRow,
     ReportTable,

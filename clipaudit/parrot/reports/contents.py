@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from clipaudit.config.settings import Settings
+from clipaudit.parrot.fixed import ANSWER
 from clipaudit.parrot.reports.answer import parrot_answer
 from clipaudit.parrot.reports.curated import curated_tables
 from clipaudit.parrot.reports.front import parrot_front
@@ -10,7 +11,7 @@ from clipaudit.parrot.reports.galleries import parrot_galleries
 from clipaudit.parrot.reports.inspected_figures import inspected_figures
 from clipaudit.parrot.reports.probe_figures import probe_figures
 from clipaudit.parrot.reports.profile import profile_tables
-from clipaudit.parrot.settings import ANSWER, Parrot
+from clipaudit.parrot.settings import Parrot
 from clipaudit.reports.contents import Contents, Look, SampleNumbers, VectorMap
 from clipaudit.reports.specification import part_files
 

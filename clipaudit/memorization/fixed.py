@@ -1,0 +1,13 @@
+"""Fixed values of the memorization audit.
+
+Modules that compute use them, so they are outside the module of settings, which code digests leave
+out.
+"""
+
+RECORD_SETS = ("a", "b", "holdout")  # whose captions are attacked; models train on the first two
+
+COCO = "coco"  # names of objects that are built in, in no file
+
+# by measure of the pair tests, a false-positive rate of one in so many: the fewest hold-out records
+# it needs
+RATES = {"tpr_1": 100, "tpr_01": 1000}
