@@ -20,7 +20,7 @@ from clipaudit.config.usage import unused_corpora
 from clipaudit.errors import ClipauditError, ConfigError, InputError
 from clipaudit.steps.command import workflow_arguments
 from clipaudit.steps.inputs import is_pointer
-from clipaudit.steps.step import named
+from clipaudit.steps.params import named
 from clipaudit.suggestions import did_you_mean
 from clipaudit.uncollected import uncollected
 

@@ -38,6 +38,7 @@ from clipaudit.steps.environment import (
 from clipaudit.steps.filedigests import FileDigests
 from clipaudit.steps.gpus import held_gpus
 from clipaudit.steps.inputs import InputFiles
+from clipaudit.steps.params import named, settings_of, threads_of
 from clipaudit.steps.usage import cpu_seconds, peak_memory_mb, versions_of_loaded_libraries
 from clipaudit.store.actions import (
     ActionCache,
@@ -61,21 +62,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
-# Params that are not settings: which code runs, where shards are, and what kind of step it is.
-#   numeric       the distributions whose versions enter the key; an exact step names none
-#   reads_labels  False if input labels cannot affect the result
-#   renamed       the wildcards that its outputs' labels replace
-#   by_processes  its threads are processes of one thread each, which never change the result
-NO_SETTINGS = {
-    "code", "code_files", "script", "urls", "numeric", "reads_labels", "renamed", "by_processes",
-}  # fmt: skip
-
 
 class Step:
     """One job of the workflow: its inputs by content, its settings, and where its outputs go."""
 
     def __init__(self, job: Any) -> None:  # noqa: ANN401
-        """Read the job that Snakemake passes to a script; see NO_SETTINGS for its params."""
+        """Read the job that Snakemake passes to a script; see clipaudit.steps.params."""
         self._job = job
         self._outputs: dict[str, ActionOutput] = {}
         self._written_at: dict[str, float] = {}
@@ -422,7 +414,7 @@ class Step:
 
     def _placed_before(self, path: Path) -> ActionOutput | None:
         """Return the earlier result at `path`, whose pointer Snakemake has removed, if known."""
-        with suppress(StoreError):  # there was none
+        with suppress(StoreError):  # there is no readable record: it is written now
             placed = placement(self.results, path)
             return (ActionCache(self.store).recorded(placed.action) or {}).get(placed.output)
         return None
@@ -476,27 +468,6 @@ def _link(path: Path, output: ActionOutput) -> Path:
     """Return where the link beside the pointer `path` is; the result's kind ends its name."""
     stem = path.name.removesuffix(".json").removesuffix(output.extension)
     return path.with_name(stem + output.extension)
-
-
-# --- what determines a job's ingredients, also for `clipaudit plan` ------------------------------
-
-
-def named(files: Iterable[tuple[str, Any]]) -> dict[str, list[str]]:
-    """Return a job's inputs or outputs by name, as lists of paths."""
-    return {
-        name: [str(value)] if isinstance(value, str) else [str(path) for path in value]
-        for name, value in files
-    }
-
-
-def threads_of(job: Any) -> int:  # noqa: ANN401
-    """Return the number of threads of each process of a job."""
-    return 1 if job.params.get("by_processes", False) else int(job.threads)
-
-
-def settings_of(params: Any) -> dict[str, Any]:  # noqa: ANN401
-    """Return the params of a job without those that name its code."""
-    return {name: value for name, value in params.items() if name not in NO_SETTINGS}
 
 
 def _as(form: type[T], asked: object) -> T:

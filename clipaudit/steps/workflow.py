@@ -15,7 +15,8 @@ from typing import Any, NoReturn
 
 from clipaudit.errors import ClipauditError, StepError
 from clipaudit.steps.codedigest import code_digest, rule_sources
-from clipaudit.steps.step import Step, threads_of
+from clipaudit.steps.params import threads_of
+from clipaudit.steps.step import Step
 from clipaudit.store.disks import disk_error
 
 __all__ = ["Step", "code", "reporting", "run_step", "stop_with"]

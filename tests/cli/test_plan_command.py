@@ -175,6 +175,7 @@ def test_an_unknown_target_is_answered_with_the_nearest(folder):
         (["--format", "xml"], "'xml' is not one of 'text', 'json'"),
         (["--samples-per-shard", "10"], "need --estimate"),
         (["--estimate", "--samples-per-shard", "large=few"], "'large=few' is neither N nor"),
+        (["--estimate", "--samples-per-shard", "²"], "'²' is neither N nor CORPUS=N"),
         (["--estimate", "--samples-per-shard", "=5"], "'=5' is neither N nor CORPUS=N"),
     ],
 )

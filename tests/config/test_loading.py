@@ -3,7 +3,13 @@ from pathlib import Path
 
 import pytest
 
-from clipaudit.config.loading import check_files, json_schema, parse_settings, read_settings
+from clipaudit.config.loading import (
+    check_files,
+    extended,
+    json_schema,
+    parse_settings,
+    read_settings,
+)
 from clipaudit.errors import ConfigError
 
 ROOT = Path(__file__).parents[2]
@@ -115,6 +121,12 @@ def test_a_file_that_is_not_settings_is_refused(tmp_path, text):
 
     with pytest.raises(ConfigError, match=r"run\.yaml"):
         read_settings(path)
+
+
+@pytest.mark.parametrize("below", [["a.yaml", "b.yaml"], 5])
+def test_settings_extend_one_file(below):
+    with pytest.raises(ConfigError, match=r"extends: .* is no path; name one file"):
+        extended({"extends": below})
 
 
 def test_missing_files_are_listed_before_anything_runs(tmp_path, settings):

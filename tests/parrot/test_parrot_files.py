@@ -119,6 +119,16 @@ def test_a_given_vocabulary_replaces_all_counted_ones():
     assert "the given vocabulary" in figures["parrot_fig10"].caption
 
 
+def test_a_split_has_as_many_captions_per_image_as_its_source():
+    content = read_settings(MICRO)
+    content["corpora"]["half"] = {"of": "album", "where": "row < 8"}
+    files = files_of(content)
+
+    for corpus in ("album", "half"):
+        assert files.several_captions(SimpleNamespace(corpus=corpus))
+    assert not files.several_captions(SimpleNamespace(corpus="posters"))
+
+
 def test_probed_encoders_appear_in_probe_figures_and_score_no_captions():
     content = read_settings(MICRO)
     content["encoders"]["extra"] = {"model": "brief-1/posters"}

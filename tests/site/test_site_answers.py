@@ -142,14 +142,15 @@ def test_a_kept_sample_above_the_gap_is_reported():
     assert "do not trust the pruning" in sentence.text
 
 
+def test_public_sets_of_one_title_are_all_told():
+    rows = [gap(0.2, 0.1, public="web") | {"public": public} for public in ("first", "second")]
+
+    assert len(answer("memorization", memorization_gaps=rows).lines) == 2
+
+
 def nearer(corpus, share, testset):
-    return {
-        "corpus": corpus,
-        "corpus_title": corpus,
-        "testset": testset,
-        "testset_title": testset,
-        "share": share,
-    }
+    titles = {"corpus_title": corpus, "testset_title": testset}
+    return {"corpus": corpus, "testset": testset, "share": share, **titles}
 
 
 @pytest.mark.parametrize(

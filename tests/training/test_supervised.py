@@ -93,6 +93,16 @@ def training(tmp_path):
     return Training(tmp_path)
 
 
+def test_a_batch_that_exceeds_memory_gives_an_error_with_the_setting(training, monkeypatch):
+    def full(*_):
+        raise torch.OutOfMemoryError("CUDA out of memory.")
+
+    monkeypatch.setattr(torch.nn.functional, "cross_entropy", full)
+
+    with pytest.raises(StepError, match=r"step of 8 samples .* out of memory.* `batch_size`"):
+        training.run()
+
+
 def coloured_shards(folder):
     """Noisy images in the colours of their classes, as many as COUNTS."""
     rng = np.random.default_rng(0)

@@ -20,7 +20,7 @@ from clipaudit.steps.environment import environment_of
 from clipaudit.steps.filedigests import FileDigests
 from clipaudit.steps.inputs import SHARD_INPUTS, is_pointer
 from clipaudit.steps.jobs import Job, Workflow
-from clipaudit.steps.step import settings_of, threads_of
+from clipaudit.steps.params import settings_of, threads_of
 from clipaudit.store.actions import ActionCache, ActionInput, ActionOutput, Ingredients
 from clipaudit.store.placements import Placement, placement
 from clipaudit.store.sharing import GroupStore
