@@ -31,7 +31,7 @@ def test_rates_are_plain_numbers():
 
     figure_bytes(figure)
     labels = [label.get_text() for label in figure.axes[0].get_xticklabels()]
-    assert {"1", "100", "10k", "1M"} <= set(labels)
+    assert {"≤ 0.1", "1", "100", "10k", "1M"} <= set(labels)
     assert not any("$" in label for label in labels)
 
 

@@ -67,12 +67,12 @@ def _draw_panel(axes: "matplotlib.axes.Axes", rows: Rows) -> None:
 
 
 def _tick(value: float) -> str:
-    """Return a rate briefly.
+    """Return a rate briefly; smaller ones, and 0, are drawn at the lowest.
 
     >>> [_tick(rate) for rate in (0.1, 10, 100_000)]
-    ['0.1', '10', '100k']
+    ['≤ 0.1', '10', '100k']
     """
-    return short_count(round(value)) if value >= 1 else f"{value:g}"
+    return short_count(round(value)) if value >= 1 else f"≤ {value:g}"
 
 
 def _mark(axes: "matplotlib.axes.Axes", x: float, y: float, threshold: float) -> None:
