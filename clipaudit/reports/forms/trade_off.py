@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.ticker import NullFormatter
 
 from clipaudit.plaindata import Rows
 from clipaudit.reports.drawing import PALETTE, SERIES_COLOURS, style
@@ -20,6 +20,7 @@ _HEIGHT = 1.9  # inches, of a panel
 _CHOSEN: dict[str, Any] = {"color": SERIES_COLOURS[1], "marker": "o", "linestyle": "none"}
 _ASKED: dict[str, Any] = {"color": PALETTE["quiet"], "linestyle": "--", "linewidth": 0.8}
 _FLOOR = 0.1  # per million: position of thresholds without a false positive
+_TICKS = (_FLOOR, 1, 100, 10_000, 1_000_000)
 
 
 @style()
@@ -47,7 +48,7 @@ def draw_trade_off(table: pa.Table, options: Mapping[str, str]) -> "matplotlib.f
 def _draw_panel(axes: "matplotlib.axes.Axes", rows: Rows) -> None:
     axes.set_title(rows[0]["panel_title"])
     axes.set_xscale("log")
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _tick(value)))
+    axes.set_xticks(_TICKS, [_tick(value) for value in _TICKS])
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_xlim(_FLOOR / 1.5, 1e6)
     axes.set_ylim(0, 100)
