@@ -2,6 +2,7 @@
 
 import textwrap
 
+import pytest
 from peakmemory import peak_memory_mb
 
 SEARCH = textwrap.dedent(
@@ -89,6 +90,7 @@ def test_pairs_of_blank_images_beyond_a_million_add_no_memory():
     assert grown < 150
 
 
+@pytest.mark.long
 def test_more_candidates_take_the_memory_of_one_block():
     block, many = 500, 1_250  # images of 27 KB, decoded as much again
 

@@ -105,6 +105,7 @@ def test_all_diffs_together_pass_the_checks(changed, check):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.long
 def test_the_tests_of_the_diffs_pass_with_those_of_pages_and_rooms(changed):
     said = changed.python("-m", "pytest", "-q", *NEW_TESTS, *PAGES)
 

@@ -11,6 +11,7 @@ pytest.importorskip("triton", reason="there is no Triton for this platform")
 HERE = Path(__file__).parent
 
 
+@pytest.mark.long
 def test_the_fused_search_is_correct_in_the_triton_interpreter(tmp_path):
     quick = ["-q", "-p", "no:cacheprovider", f"--basetemp={tmp_path}/t", f"--confcutdir={HERE}"]
     chosen = ["-k", "test_fused or triton", HERE / "test_fused.py", HERE / "test_interface.py"]

@@ -13,6 +13,7 @@ GRADIENTS = Path(__file__).with_name("gradients.py")
 CPU = torch.device("cpu")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("most", ["AVX2", "DEFAULT"])
 def test_gradients_equal_float64s_whatever_the_channels_and_the_processor(most):
     environment = {**os.environ, "ONEDNN_MAX_CPU_ISA": most}

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+import pytest
 from test_run import COUNTS
 from tinyclip import sealed, text_shards
 
@@ -39,6 +40,7 @@ def test_without_torchrun_there_is_a_single_process():
         assert processes.is_first
 
 
+@pytest.mark.long
 def test_two_processes_train_one_model_and_the_first_saves_it(tmp_path, pytestconfig):
     tests = pytestconfig.rootpath / "tests"
     sealed(tmp_path, text_shards(tmp_path, COUNTS), COUNTS)

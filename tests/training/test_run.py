@@ -213,6 +213,7 @@ Training(pathlib.Path(sys.argv[1]), checkpoint_steps=2).run(**LONG)
 LONG = {"batch_size": 4, "epochs": 40}
 
 
+@pytest.mark.long
 def test_kill_minus_nine_leaves_a_state_to_resume_from(tmp_path, pytestconfig, caplog):
     tests, folder = pytestconfig.rootpath / "tests", tmp_path / "killed"
     command = [sys.executable, "-c", DYING, folder, tests, tests / "training"]

@@ -1,10 +1,12 @@
 """Whether captions repeat the text in their images, measured on a corpus without any model."""
 
 import pyarrow.parquet as pq
+import pytest
 import yaml
 from microproject import copy_project
 
 
+@pytest.mark.long
 def test_captions_are_audited_without_an_encoder_or_training(tmp_path):
     project = copy_project(tmp_path / "project")
     whole = yaml.safe_load((project.folder / "config/micro_parrot.yaml").read_text())

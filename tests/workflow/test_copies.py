@@ -4,6 +4,7 @@ import json
 import shutil
 
 import pyarrow.parquet as pq
+import pytest
 from microproject import Project
 
 SETTINGS = "config/micro_copies.yaml"
@@ -65,6 +66,7 @@ def test_a_samples_page_shows_its_copies(copied):
     assert (copied.folder / "sample.html").read_text().count('src="data:image/') >= 2
 
 
+@pytest.mark.long
 def test_parts_and_cores_do_not_change_any_table(copied, tmp_path):
     folder = tmp_path / "project"
     shutil.copytree(copied.folder, folder, symlinks=True)

@@ -51,6 +51,7 @@ def test_a_changed_setting_is_the_only_cause_and_explains_each_cell(pinned):
     assert all(list(cell["alone"].values()) == [cell["after"]] for cell in cells)
 
 
+@pytest.mark.long
 def test_a_changed_caption_is_a_data_cause_with_the_path_of_its_shard(pinned):
     """The bytes are not text, so the sample is dropped from the counts and nothing is trained."""
     write_captions(pinned, {"000003.txt": b"\xff\xfe"})

@@ -33,6 +33,7 @@ def newcomer(project, tmp_path):
     return project, group
 
 
+@pytest.mark.long
 def test_a_newcomer_takes_everything_and_computes_nothing(newcomer, finished):
     project, group = newcomer
     before = {path: path.lstat().st_mtime_ns for path in group.rglob("*")}

@@ -43,6 +43,7 @@ def without_parts(project):
     return {path: digest for path, digest in project.digests().items() if "/large/" not in path}
 
 
+@pytest.mark.long
 def test_larger_parts_do_not_change_results(finished, project):
     merged = ["neighbors/own/large.json", f"sealed/{WEB}-and-small.json"]
     project.edit("config/micro.yaml", "shards_per_part: 2", "shards_per_part: 4")

@@ -33,6 +33,7 @@ def test_verify_hashes_every_object(finished):
     assert "all as they were written" in output
 
 
+@pytest.mark.long
 @pytest.mark.timeout(300)
 def test_kinds_of_damage_are_distinguished_and_repaired_exactly(project):
     before = project.digests()

@@ -34,6 +34,7 @@ def moments(count, longest):
     return [round(rng.uniform(0.5, longest), 1) for _ in range(count)]
 
 
+@pytest.mark.long
 def test_a_killed_run_finishes_with_the_results_of_an_undisturbed_one(copied, fresh):
     kill_after(fresh, 6, config=COPIES)
 

@@ -232,6 +232,7 @@ def test_a_new_grid_point_runs_only_its_own_training_and_metrics(memorizing):
     assert all("token-masking" in path for path in changed if path.startswith(("gaps", "recalls")))
 
 
+@pytest.mark.long
 def test_a_lost_checkpoint_is_one_clear_error(memorizing):
     """The store loses the training run and everything taken from it."""
     early = "encoders: {early: {model: brief-scenes/set-a, epoch: 1}}\n"

@@ -1,6 +1,7 @@
 """Objects in images in runs of the memorization audit: given, detected, and blurred faces."""
 
 import polars as pl
+import pytest
 import torch
 from microproject import read
 from tinydetector import NAMES, write_detr
@@ -50,6 +51,7 @@ def test_objects_given_by_uid_equal_those_that_the_dataset_states(memorizing):
     assert "take_objects" in str(memorizing.computed_steps(set()))
 
 
+@pytest.mark.long
 def test_an_annotator_that_finds_no_object_is_refused_before_any_training(memorizing):
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
@@ -67,6 +69,7 @@ def test_an_annotator_that_finds_no_object_is_refused_before_any_training(memori
     assert not [step for step in memorizing.computed_steps(before) if step.startswith("train")]
 
 
+@pytest.mark.long
 def test_a_detector_of_the_user_finds_the_objects(memorizing):
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)

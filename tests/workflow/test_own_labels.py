@@ -1,6 +1,7 @@
 """A test set with its own labels, and one with labels that are not among its classes."""
 
 import pyarrow.parquet as pq
+import pytest
 
 SPLIT = (
     '  merged: {of: sketch, where: "true", label: label // 2, captions: none, labels: pairs, '
@@ -24,6 +25,7 @@ def predictions(project, model, test_set):
     return pq.read_table(project.results / f"predictions/{model}/{test_set}.parquet")
 
 
+@pytest.mark.long
 def test_a_classifier_is_tested_on_the_classes_that_the_labels_stand_for(fresh):
     add_merged(fresh, "one\ntwo\nthree\n")
     model = "brief-resnet/small"

@@ -77,6 +77,7 @@ def test_spotted_text_outlives_results_and_actions(project):
     assert " of 80 images show no text, 80 were known" in log
 
 
+@pytest.mark.long
 def test_a_changed_fuzzy_threshold_reads_and_trains_nothing(project):
     before, digests = project.computed(), project.digests()
     project.edit(SETTINGS, "  encoder: own\n", "  encoder: own\n  fuzzy_threshold: 0.2\n")

@@ -76,10 +76,12 @@ def test_an_encoder_of_another_package_finds_neighbours(finished):
     assert pq.read_table(finished.results / "neighbors/colours/small.parquet").num_rows > 0
 
 
+@pytest.mark.long
 def test_another_version_of_the_package_embeds_again_and_nothing_else(project):
     assert set(steps_of_another_version(project, target=NEIGHBORS)) == {"embed"}
 
 
+@pytest.mark.long
 def test_edited_code_of_the_package_embeds_again(project):
     before = project.computed()
     project.edit("site/colourtools/encoder.py", "self.bins // 256", "self.bins // 257")
@@ -117,6 +119,7 @@ def test_candidates_for_copies_come_from_the_encoder(project):
     assert pq.read_table(project.results / f"{thresholds}.parquet").num_rows > 0
 
 
+@pytest.mark.long
 def test_a_spotter_of_the_package_reads_images_and_a_new_version_reads_them_again(project):
     spans = "spans/posters/00000"
     asked = {"config": "config/micro_parrot.yaml", "target": f"results_micro/{spans}.json"}
@@ -129,6 +132,7 @@ def test_a_spotter_of_the_package_reads_images_and_a_new_version_reads_them_agai
     assert steps_of_another_version(project, **asked) == ["spot"]
 
 
+@pytest.mark.long
 def test_an_annotator_of_the_package_finds_objects_and_a_new_version_finds_them_again(project):
     objects = "objects/scenes/00000"
     asked = {"config": "config/micro_memorization.yaml", "target": f"results_micro/{objects}.json"}

@@ -3,8 +3,10 @@
 import shutil
 
 import pyarrow.parquet as pq
+import pytest
 
 
+@pytest.mark.long
 def test_a_checkpoint_from_a_file_is_a_row_of_the_table(project):
     """The file is a model of the workflow, so its accuracies are known."""
     model = project.results / "models/brief/large-deduplicated-and-small.safetensors"

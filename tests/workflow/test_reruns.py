@@ -47,6 +47,7 @@ def test_removed_results_are_restored_from_the_store(project):
     assert (project.folder / TABLE).exists()
 
 
+@pytest.mark.long
 def test_changed_gap_code_with_the_same_result_recomputes_only_the_gap(project):
     before, digests = project.computed(), project.digests()
     project.edit(
@@ -186,6 +187,7 @@ def test_a_missing_object_is_computed_again(project):
     assert project.digests() == digests
 
 
+@pytest.mark.long
 def test_a_shorter_training_run_leaves_no_epoch_of_a_longer_one(project):
     model = "results_micro/models/brief/small.json"
     asked = "".join(f"  early{n}: {{model: brief/small, epoch: {n}}}\n" for n in (1, 2))

@@ -41,6 +41,7 @@ def check_that_only_galleries_change(project, step, **options):
     assert {"md"} <= kinds <= {"svg", "png", "md"}  # an empty gallery keeps its drawing
 
 
+@pytest.mark.long
 def test_galleries_read_uids_not_tars_and_images_come_back_from_the_store(finished, tmp_path):
     project = without_pictures(finished, tmp_path / "project")
 
