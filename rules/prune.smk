@@ -6,6 +6,8 @@ Outputs: manifests/<corpus>/<base>.<pruning>/ by part: <test set>-pruned and com
 random-as, semdedup) by a cut through an order: cuts/<corpus>/.
 """
 
+BESIDES += SIMILARITY.untrained_cuts()
+
 
 rule gap:
     """The manifest without the samples nearer to a test sample than the small set is."""

@@ -143,19 +143,20 @@ class Corpus(Section):
     )
     captions: Literal["text", "texts", "class", "none"] = Field(
         "text",
-        description="from .txt or json; several per image, as in COCO, from the list `captions` in "
-        "json or the lines of .txt; from the class by its template; or not needed",
+        description="from .txt or json; several per image, as in COCO, from a list in json or the "
+        "lines of .txt; from the class by its template; or not needed",
     )
     caption_field: str = Field(
         "caption",
         min_length=1,
-        description="`captions: text` without .txt: the field of the JSON, or the column of a "
-        "Parquet file, that holds the caption",
+        description="the field of the JSON, or the column of a Parquet file, that holds the "
+        "caption: with `captions: text` if there is no .txt, with `captions: texts` a list "
+        "(`captions` when absent)",
     )
     may_lack_captions: bool = Field(
         False,
-        description="keep images without a caption, for audits of images; a model cannot be "
-        "trained on them",
+        description="keep images without a caption, or with one that cannot be read, for audits "
+        "of images; a model cannot be trained on them",
     )
     labels: Name | None = Field(None, description="a name under `label_sets`: labels are needed")
     classes: list[int] | None = Field(

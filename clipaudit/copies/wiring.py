@@ -30,13 +30,7 @@ class CopiesFiles:
 
     def manifests(self) -> Paths:
         """Return the manifests that the audit makes."""
-        return [
-            path
-            for pruning in self.prunings
-            for path in self.corpora.by_part(
-                f"manifests/{self.audit.train}/{pruning}", self.audit.train
-            )
-        ]
+        return self.corpora.manifests_of(self.audit.train, self.prunings)
 
     # --- hashes ----------------------------------------------------------------------------------
 

@@ -1,7 +1,8 @@
 """Reads a sample's caption and label, by the corpus's configuration.
 
 Text corpora have one caption (`.txt`, else a field of the JSON, `caption` unless another is named),
-or several (`captions` in the JSON, a list, else the lines of `.txt`), like COCO. Labelled ones have
+or several (a list in the JSON, `captions` unless another is named, else the lines of `.txt`), like
+COCO. Labelled ones have
 a class number (`.cls`, else `cls` or `label` in the JSON) from which a caption can be made, "a
 photo of a {}" in Mayilvahanan et al. (https://arxiv.org/abs/2310.09562). Standard library only.
 """
@@ -38,6 +39,8 @@ class Captioning:
     'a red cat'
     >>> Captioning("texts").captions({"txt": b"a red cat\\na cat"})
     ('a red cat', 'a cat')
+    >>> Captioning("texts", field="sentences").captions({"json": b'{"sentences": ["a cat"]}'})
+    ('a cat',)
     """
 
     source: Source = "text"
@@ -69,7 +72,7 @@ class Captioning:
         if self.source == "none":
             return None
         if self.source == "texts":
-            return next(iter(_texts(members)), None)
+            return next(iter(self._texts(members)), None)
         if self.source == "class":
             label = self.label(members)
             return None if label is None else self.template.replace("{}", self.classes[label])
@@ -83,15 +86,33 @@ class Captioning:
     def captions(self, members: Mapping[str, bytes]) -> tuple[str, ...]:
         """Return all unchanged captions of the sample, in order; () if it has none.
 
-        Only the source "texts" has more than one: the entries of the list `captions` in the JSON if
-        there is one, otherwise the lines of `.txt`, which end at a line feed, a carriage return or
-        both. Null and only white space are no captions. Raises Unusable as `caption` does, and if
-        `captions` is not a list or one of its entries is not text.
+        Only the source "texts" has more than one: the entries of the list in the JSON's `field`, by
+        default of `captions`, else of `caption` if that is a list; without one, the lines of
+        `.txt`, which end at a line feed, a carriage return or both. Null and only white space are
+        no captions. Raises Unusable as `caption` does, and if the field holds anything but a list
+        or an entry is not text.
         """
         if self.source == "texts":
-            return _texts(members)
+            return self._texts(members)
         caption = self.caption(members)
         return () if caption is None else (caption,)
+
+    def _texts(self, members: Mapping[str, bytes]) -> tuple[str, ...]:
+        listed = self._listed(json_object(members))
+        if listed is None:
+            # not splitlines: a caption may contain a form feed or U+2028
+            texts = _LINE_END.split(_text(members.get("txt", b"")))
+        elif isinstance(listed, list):
+            texts = [text for text in map(_checked, listed) if text is not None]
+        else:
+            raise Unusable(BAD_CAPTION, f"expected a list, found {type(listed).__name__}")
+        return tuple(text for text in texts if text.strip())
+
+    def _listed(self, fields: Mapping[str, Any]) -> object:
+        if self.field != Captioning.field:
+            return fields.get(self.field)
+        several, one = fields.get("captions"), fields.get("caption")
+        return one if several is None and isinstance(one, list) else several
 
     def label(self, members: Mapping[str, bytes]) -> int | None:
         """Return the sample's class number, or None if it has none.
@@ -140,18 +161,6 @@ def _text(data: bytes) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise Unusable(BAD_CAPTION, f"not UTF-8 at byte {error.start}") from None
-
-
-def _texts(members: Mapping[str, bytes]) -> tuple[str, ...]:
-    listed = json_object(members).get("captions")
-    if listed is None:
-        # not splitlines: a caption may contain a form feed or U+2028
-        texts = _LINE_END.split(_text(members.get("txt", b"")))
-    elif isinstance(listed, list):
-        texts = [text for text in map(_checked, listed) if text is not None]
-    else:
-        raise Unusable(BAD_CAPTION, f"expected a list, found {type(listed).__name__}")
-    return tuple(text for text in texts if text.strip())
 
 
 def _checked(caption: object) -> str | None:

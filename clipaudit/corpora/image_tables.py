@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from clipaudit.corpora.reasons import DAMAGED_ROWS, TOO_LARGE
+from clipaudit.corpora.reasons import DAMAGED_ROWS, NO_IMAGE, TOO_LARGE
 from clipaudit.corpora.shards import MAX_SAMPLE_BYTES, RawSample, open_shard
 from clipaudit.errors import InputError
 from clipaudit.plaintext import plain
@@ -175,11 +175,13 @@ def _sample(row: int, fields: dict[str, Any], image: str) -> RawSample:
         return _faulty(row, TOO_LARGE, detail)
     if isinstance(path, str):
         fields = {"path": path, **fields}
+    if not held:
+        stored = f"only the path {path}" if isinstance(path, str) else "null"
+        return _faulty(row, NO_IMAGE, f"column {plain(image)} holds {plain(stored)[:200]}")
     known = {name: value for name, value in fields.items() if value is not None}
     members = {"json": json.dumps(_finite(known), ensure_ascii=False).encode()}
-    if held:
-        ending = next((name for start, name in _ENDINGS if held.startswith(start)), "jpg")
-        members[ending] = held
+    ending = next((name for start, name in _ENDINGS if held.startswith(start)), "jpg")
+    members[ending] = held
     return RawSample(row, _key(row), members, None, "")
 
 

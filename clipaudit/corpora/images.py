@@ -1,7 +1,9 @@
 """Decodes a sample's image, or says why it cannot be used.
 
 Index, embedding and training open images here, so that they agree on what an image is: the first
-frame in RGB, as webdataset's `pilrgb` (what open_clip trains on) decodes it, without EXIF rotation.
+frame in RGB, as webdataset's `pilrgb` (what open_clip trains on) decodes it, without EXIF rotation
+and without transparency. Only grey images of 16 bits differ: they keep their upper 8 bits, while
+Pillow's conversion makes all but the darkest pixels white.
 Pillow's warnings are silenced: they concern either harmless oddities (EXIF, palettes) or images
 refused here.
 """
@@ -12,6 +14,7 @@ import warnings
 import zlib
 from typing import NamedTuple
 
+import numpy as np
 from PIL import Image, UnidentifiedImageError
 
 from clipaudit.corpora.reasons import ABSURD_SIZE, CORRUPT_IMAGE, Unusable
@@ -59,7 +62,7 @@ def open_picture(data: bytes) -> Picture:
                 _refuse_absurd(width, height)
                 image.load()
                 name = image.format or ""
-                rgb = image.convert("RGB")
+                rgb = _eight_bits(image).convert("RGB")
         except UnidentifiedImageError:
             raise Unusable(CORRUPT_IMAGE, f"{len(data)} bytes in no known format") from None
         except Image.DecompressionBombError:
@@ -69,6 +72,13 @@ def open_picture(data: bytes) -> Picture:
         except _STUMBLES as error:  # with texts that differ between versions of Python and zlib
             raise Unusable(CORRUPT_IMAGE, type(error).__name__) from None
     return Picture(rgb, name.lower(), width, height)
+
+
+def _eight_bits(image: Image.Image) -> Image.Image:
+    """Return a grey image of 16 bits with the upper 8 bits of its values, and others unchanged."""
+    if not image.mode.startswith("I;16"):
+        return image
+    return Image.fromarray((np.asarray(image) >> 8).astype(np.uint8))
 
 
 def _refuse_absurd(width: int, height: int) -> None:

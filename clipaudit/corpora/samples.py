@@ -13,15 +13,23 @@ from clipaudit.corpora.captions import Captioning, json_object
 from clipaudit.corpora.drops import Drops, table_of_rows
 from clipaudit.corpora.images import open_picture
 from clipaudit.corpora.reasons import (
+    BAD_CAPTION,
     BAD_LABEL,
     NO_CAPTION,
     NO_IMAGE,
     NO_LABEL,
     TEXT_TOO_LONG,
     UNKNOWN_CLASS,
+    UNREAD_FORMAT,
     Unusable,
 )
-from clipaudit.corpora.shards import IMAGE_EXTENSIONS, RawSample, first_image, raw_samples
+from clipaudit.corpora.shards import (
+    IMAGE_EXTENSIONS,
+    UNREAD_EXTENSIONS,
+    RawSample,
+    first_image,
+    raw_samples,
+)
 
 SAMPLES = pa.schema(
     [
@@ -56,8 +64,8 @@ def index_shards(
 
     Every row of each tar is in exactly one of the two. Every image is decoded, so that no later
     stage meets a corrupt one. Without `needs_caption` or `needs_label`, a sample that lacks one is
-    kept; a label that is not needed and cannot be read is null. Raises InputError for a shard that
-    cannot be read at all.
+    kept; what is not needed and cannot be read is null: a label, a caption, or, if neither is
+    needed, the JSON. Raises InputError for a shard that cannot be read at all.
     """
     rows: list[tuple[object, ...]] = []
     drops = Drops("index")
@@ -101,9 +109,17 @@ def stated_uid(stated: object) -> str | None:
 def caption_and_label(
     members: Mapping[str, bytes], captioning: Captioning, needs_caption: bool, needs_label: bool
 ) -> tuple[str | None, int | None]:
-    """Return a sample's caption and label; raise Unusable if a needed one is missing."""
+    """Return a sample's caption and label; raise Unusable if a needed one is missing.
+
+    A caption that is not needed and cannot be read counts as missing.
+    """
     label = _label(members, captioning, needs_label)
-    caption = captioning.caption(members)
+    try:
+        caption = captioning.caption(members)
+    except Unusable as unusable:
+        if needs_caption or unusable.reason != BAD_CAPTION:
+            raise
+        caption = None
     if caption is None and needs_caption:
         raise Unusable(NO_LABEL if captioning.source == "class" else NO_CAPTION)
     return caption, label
@@ -127,9 +143,10 @@ def _columns(
     members = sample.members
     image = first_image(members)
     if image is None:
-        held = ", ".join(sorted(members)) or "nothing"
-        raise Unusable(NO_IMAGE, f"expected one of {', '.join(IMAGE_EXTENSIONS)}, found {held}")
+        raise _without_image(members)
     refuse_long_texts(members)
+    if not (needs_caption or needs_label):
+        members = _with_readable_json(members)
     fields = json_object(members)
     caption, label = caption_and_label(members, captioning, needs_caption, needs_label)
     picture = open_picture(image)
@@ -144,6 +161,24 @@ def _columns(
         len(image),
         members["json"].decode("utf-8") if "json" in members else None,
     )
+
+
+def _without_image(members: Mapping[str, bytes]) -> Unusable:
+    held = ", ".join(sorted(members)) or "nothing"
+    unread = any(name.rpartition(".")[2] in UNREAD_EXTENSIONS for name in members)
+    reason = UNREAD_FORMAT if unread else NO_IMAGE
+    dotted = any(name.rpartition(".")[2] in IMAGE_EXTENSIONS for name in members)
+    hint = " (a key ends at the first dot of its file's name)" if dotted else ""
+    return Unusable(reason, f"expected one of {', '.join(IMAGE_EXTENSIONS)}, found {held}{hint}")
+
+
+def _with_readable_json(members: Mapping[str, bytes]) -> Mapping[str, bytes]:
+    """Return a sample's members, without its JSON if that cannot be read."""
+    try:
+        json_object(members)
+    except Unusable:
+        return {name: data for name, data in members.items() if name != "json"}
+    return members
 
 
 def _label(members: Mapping[str, bytes], captioning: Captioning, needed: bool) -> int | None:

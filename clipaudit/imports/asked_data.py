@@ -76,7 +76,7 @@ def find_corpora(
     if caption is not None and not texts.captioned:
         raise InputError(
             f"--caption {plain(caption)}: no text in it in the first samples of {plain(data[0])}; "
-            f"texts are in: {', '.join(map(plain, texts.texts)) or 'none'}. A `.txt` beside an "
+            f"texts are in: {', '.join(map(plain, texts.found)) or 'none'}. A `.txt` beside an "
             "image is its caption."
         )
     captions = {**(_MAY_LACK if texts.captioned else {}), **texts.settings}

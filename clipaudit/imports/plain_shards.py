@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from clipaudit.corpora.captions import Captioning, json_object
+from clipaudit.corpora.captions import Captioning, Source, json_object
 from clipaudit.corpora.classes import read_classes
 from clipaudit.corpora.parts import expand_shards
 from clipaudit.corpora.reasons import BAD_LABEL, NO_LABEL, UNKNOWN_CLASS, Unusable
@@ -62,12 +62,12 @@ def import_shards(
     if caption and not seen.texts.captioned:
         raise InputError(
             f"{tars[0]} and on: no text in {plain(caption)!r} in {seen.tried:,} samples tried; "
-            f"texts are in: {_listed(seen.texts.texts)}. Name one of these by --caption."
+            f"texts are in: {_shown(seen.texts.found)}. Name one of these by --caption."
         )
     if not seen.has["picture"]:
         raise InputError(
             f"{tars[0]} and on: {len(tars):,} shards, {seen.tried:,} samples tried, none with an "
-            f"image (.{', .'.join(IMAGE_EXTENSIONS)}); found: {_listed(seen.members)}. Name "
+            f"image (.{', .'.join(IMAGE_EXTENSIONS)}); found: {_shown([*seen.members])}. Name "
             "shards of images."
         )
     if classes and seen.bad_label:
@@ -76,9 +76,7 @@ def import_shards(
             "Correct the file of classes, or omit --classes."
         )
     captions = seen.texts.settings
-    if seen.has["several captions"]:
-        captions = {"captions": "texts"}
-    elif classes and not seen.texts.captioned:
+    if classes and not seen.texts.captioned:
         captions = {"captions": "class"}
     size, parts = part_size(len(tars), seen.samples)
     corpus: dict[str, Any] = {
@@ -168,10 +166,10 @@ def _count(raw: RawSample, seen: _Seen, reader: Captioning) -> None:
         raise Unusable(raw.fault, raw.detail)
     fields = json_object(raw.members)
     seen.has["picture"] += first_image(raw.members) is not None
-    Captioning("text").caption(raw.members)  # raises if it is not text
+    source: Source = "texts" if isinstance(fields.get("caption"), list) else "text"
+    Captioning(source).caption(raw.members)  # raises if it is not text
     text = raw.members.get("txt")
-    seen.texts.add(None if text is None else text.decode(), fields)
-    seen.has["several captions"] += isinstance(fields.get("captions"), list)
+    seen.texts.add(None if text is None else text.decode("utf-8", "replace"), fields)
     label = reader.label(raw.members)
     seen.has["label"] += label is not None
     if label is None and reader.classes:
@@ -179,7 +177,7 @@ def _count(raw: RawSample, seen: _Seen, reader: Captioning) -> None:
 
 
 def _notes(tars: int, seen: _Seen, classes: Path | None) -> list[str]:
-    seen.has["caption"] = seen.texts.captioned
+    seen.has["several captions" if seen.texts.several else "caption"] = seen.texts.captioned
     counts = ", ".join(
         f"{seen.has[what]:,} have {what if what.startswith('several') else f'a {what}'}"
         for what in ("picture", "caption", "several captions", "label")
@@ -188,11 +186,11 @@ def _notes(tars: int, seen: _Seen, classes: Path | None) -> list[str]:
     notes = [f"{tars:,} shards, {seen.samples:,} samples; of {seen.tried:,} tried, {counts}"]
     if seen.fault:
         notes.append(f"{seen.has['fault']:,} of these cannot be used, first {plain(seen.fault)}")
-    if seen.texts.caption not in (None, TXT, "caption"):
+    if seen.texts.caption not in (None, TXT, "caption", "captions"):
         notes.append(f"captions are read from {seen.texts.caption!r}; --caption names another")
-    elif seen.texts.texts and not seen.has["caption"] + seen.has["several captions"]:
+    elif seen.texts.found and not seen.texts.captioned:
         notes.append(
-            f"texts in the JSON: {_listed(seen.texts.texts)}; --caption FIELD takes one as caption"
+            f"texts in the JSON: {_shown(seen.texts.found)}; --caption FIELD takes one as caption"
         )
     if seen.has["label"] and not classes:
         notes.append(
@@ -201,5 +199,5 @@ def _notes(tars: int, seen: _Seen, classes: Path | None) -> list[str]:
     return notes
 
 
-def _listed(names: Counter[str]) -> str:
-    return ", ".join(plain(name[:50]) for name, _ in names.most_common(10)) or "nothing"
+def _shown(names: Sequence[str]) -> str:
+    return ", ".join(plain(name[:50]) for name in names[:10]) or "nothing"

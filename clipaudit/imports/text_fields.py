@@ -9,49 +9,81 @@ CAPTION_FIELDS = ("caption", "text", "TEXT", "prompt", "alt_text", "title", "des
 TXT = "txt"
 
 
+# Names of those that hold a list of captions per image, as in COCO and Flickr30k
+LIST_FIELDS = ("captions", "sentences", *CAPTION_FIELDS)
+
+
 class TextFields:
-    """Counts the samples that have a caption, by its field.
+    """Counts the samples that have a caption, or a list of captions, by its field.
 
     >>> seen = TextFields()
     >>> seen.add(None, {"text": "a cat", "id": "7"})
     >>> seen.caption, seen.captioned, seen.settings
     ('text', 1, {'captions': 'text', 'caption_field': 'text'})
+    >>> seen.add(None, {"sentences": ["a cat", "a red cat"]})
+    >>> seen.caption, seen.captioned, seen.settings
+    ('sentences', 1, {'captions': 'texts', 'caption_field': 'sentences'})
     """
 
     def __init__(self, named: str | None = None) -> None:
         """Start without samples; `named`, if given, is the only field that may hold captions."""
         self.named = named
         self.texts = Counter[str]()  # samples with a text, by field
+        self.lists = Counter[str]()  # samples with a list of texts, by field
 
     def add(self, text: str | None, fields: Mapping[str, Any]) -> None:
-        """Count a sample by its `.txt`, or without one by its JSON."""
+        """Count a sample by the lists of its JSON, and by its `.txt` or else the JSON's texts."""
+        self.lists.update(name for name, held in fields.items() if _has_texts(held))
         if text is not None and text.strip():
             self.texts[TXT] += 1
             return
-        self.texts.update(
-            name for name, held in fields.items() if isinstance(held, str) and held.strip()
-        )
+        self.texts.update(name for name, held in fields.items() if _is_text(held))
+
+    @property
+    def several(self) -> str | None:
+        """Return the field that holds lists of captions; None if there is none."""
+        names = LIST_FIELDS if self.named is None else (self.named,)
+        return next((name for name in names if self.lists[name]), None)
 
     @property
     def caption(self) -> str | None:
         """Return where captions are: "txt", or a field of the JSON; None if there are none."""
         names = (TXT, *CAPTION_FIELDS) if self.named is None else (self.named,)
-        return next((name for name in names if self.texts[name]), None)
+        return self.several or next((name for name in names if self.texts[name]), None)
 
     @property
     def captioned(self) -> int:
         """Return how many samples have a caption there."""
-        return self.texts[self.caption] if self.caption else 0
+        if self.caption is None:
+            return 0
+        return self.lists[self.caption] if self.several else self.texts[self.caption]
+
+    @property
+    def found(self) -> list[str]:
+        """Return all fields with texts or lists of texts, the most frequent first."""
+        return [name for name, _ in (self.texts + self.lists).most_common()]
 
     @property
     def settings(self) -> dict[str, str]:
         """Return the caption settings of a corpus of such samples.
 
-        A `.txt` is used if there is one; other samples may have a caption in a field.
+        Lists of captions come first. A `.txt` is used if there is one; other samples may have a
+        caption in a field.
         """
         if self.caption is None:
             return {"captions": "none"}
+        if self.several is not None:
+            named = {} if self.several == "captions" else {"caption_field": self.several}
+            return {"captions": "texts", **named}
         names = CAPTION_FIELDS if self.named is None else (self.named,)
         field = next((name for name in names if self.texts[name]), None)
         named = {} if field in (None, TXT, "caption") else {"caption_field": field}
         return {"captions": "text", **named}
+
+
+def _is_text(held: object) -> bool:
+    return isinstance(held, str) and bool(held.strip())
+
+
+def _has_texts(held: object) -> bool:
+    return isinstance(held, list) and any(map(_is_text, held))

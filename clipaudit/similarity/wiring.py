@@ -113,6 +113,14 @@ class SimilarityFiles:
         """Return the tables of a part that decide its order."""
         return self._ordered_by(wildcards, [wildcards.part])
 
+    def untrained_cuts(self) -> Paths:
+        """Return the manifests of cuts, such as near-pruned ones, that no model is trained on."""
+        if self.audit.recipe is not None:
+            return []
+        large = self.audit.large
+        cuts = prunings(self.audit, large).cuts
+        return self.corpora.manifests_of(large, cuts)
+
     def _cut(self, wildcards: Wildcards) -> Cut:
         pruning = f"{wildcards.base}.{wildcards.pruning}"
         return self._made(wildcards).cuts[pruning]

@@ -87,6 +87,14 @@ class CorpusFiles:
         """Return the pointers in a folder with one subfolder for each of some corpora, in order."""
         return [path for name in corpora for path in self.by_part(f"{folder}/{name}", name)]
 
+    def manifests_of(self, corpus: str, prunings: Iterable[str]) -> Paths:
+        """Return the manifests of some prunings of a corpus, by part, in order."""
+        return [
+            path
+            for pruning in prunings
+            for path in self.by_part(f"manifests/{corpus}/{pruning}", corpus)
+        ]
+
     def all_parts(self, folder: str) -> Chosen:
         """Return a function that gives a folder's pointers for all parts of a job's corpus.
 

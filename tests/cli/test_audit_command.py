@@ -107,6 +107,19 @@ def test_parquet_files_are_read_with_their_text_column(data):
     assert (found["captions"], found["caption_field"]) == ("text", "prompt")
 
 
+@pytest.mark.parametrize("name", ["captions", "caption", "sentences"])
+def test_lists_of_captions_are_read_as_several_captions(data, name):
+    (data / "table").mkdir()
+    table = {"image": [png()] * 2, name: [["a cat", "a red cat"], [None, "a dog"]]}
+    pq.write_table(pa.table(table), data / "table/0.parquet")
+
+    found = find_corpora([f"{data}/table"], [], data / "audit")["train"]
+
+    assert found["captions"] == "texts"
+    assert found.get("caption_field", "captions") == name
+    assert found["may_lack_captions"]
+
+
 def test_other_files_in_a_folder_of_images_are_reported(data):
     (data / "pictures/cats/two.gif").write_bytes(b"")
     said = []

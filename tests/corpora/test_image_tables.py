@@ -106,6 +106,7 @@ def test_rows_without_an_image_and_corrupt_ones_are_drops(tmp_path):
 
     assert samples["row"].to_pylist() == [0]
     assert drops["reason"].to_pylist() == ["no image", "no image", "corrupt image"]
+    assert drops["detail"][0].as_py() == "column image holds null"
 
 
 def test_a_truncated_file_is_refused(tmp_path):

@@ -38,6 +38,16 @@ def test_images_become_rgb(name):
     assert (picture.width, picture.height) == (6, 5)
 
 
+def test_grey_images_of_16_bits_keep_their_upper_8_bits():
+    values = np.array([[0, 255, 256], [1000, 40_000, 65_535]], np.uint16)
+    file = io.BytesIO()
+    Image.fromarray(values).save(file, "PNG")
+
+    rgb = np.asarray(open_picture(file.getvalue()).rgb)
+
+    assert rgb[..., 0].tolist() == [[0, 0, 1], [3, 156, 255]]
+
+
 def test_formats_are_identified_by_content():
     names = {name: open_picture(data).format for name, data in GOOD.items()}
 

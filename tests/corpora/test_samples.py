@@ -63,7 +63,7 @@ ZOO = [
     ("long", sample("long", image=encode("PNG", (1, 900))), "absurd image size"),
     ("huge", sample("huge", image=encode("PNG", (400, 300))), "absurd image size"),
     ("imageless", [member("imageless.txt", b"a cat")], "no image"),
-    ("wrong kind", [member("wrong kind.svg", b"<svg/>")], "no image"),
+    ("wrong kind", [member("wrong kind.svg", b"<svg/>")], "image format not read"),
     ("mute", sample("mute", caption=None), "no caption"),
     ("empty", sample("empty", caption=""), "no caption"),
     ("latin", [*sample("latin", caption=None), member("latin.txt", b"\xe9")], "bad caption"),
@@ -90,6 +90,26 @@ def test_every_row_is_a_sample_or_a_drop_with_its_reason(shard, monkeypatch):
     ]
     rows = samples["row"].to_pylist() + drops["row"].to_pylist()
     assert sorted(rows) == list(range(len(ZOO)))
+
+
+def test_an_image_stays_when_a_text_that_nothing_needs_cannot_be_read(shard):
+    latin = [*sample("latin", caption=None), member("latin.txt", b"\xe9")]
+    json = [*sample("json", caption="a cat"), member("json.json", b"{'a'}")]
+
+    samples, drops = index(shard([*latin, *json]), needs_caption=False)
+
+    assert samples.select(["key", "caption", "metadata"]).to_pylist() == [
+        {"key": "latin", "caption": None, "metadata": None},
+        {"key": "json", "caption": "a cat", "metadata": None},
+    ]
+    assert len(drops) == 0
+
+
+def test_a_dotted_name_is_explained(shard):
+    _, drops = index(shard([member("a.v1.jpg", encode())]))
+
+    (detail,) = drops["detail"].to_pylist()
+    assert detail.endswith("found v1.jpg (a key ends at the first dot of its file's name)")
 
 
 def test_a_truncated_tar_keeps_the_samples_before_the_cut(shard):

@@ -34,8 +34,9 @@ def indexed(lists, captioning=None):
 
 def dropped(lists, captioning=None):
     shards = list(enumerate(sorted(lists.glob("*.images"))))
+    needs = captioning is not None
     captioning = captioning or Captioning("none")
-    _, drops = index_shards(shards, captioning, needs_caption=False, needs_label=False)
+    _, drops = index_shards(shards, captioning, needs_caption=needs, needs_label=False)
     return dict(zip(drops["key"].to_pylist(), drops["reason"].to_pylist(), strict=True))
 
 
@@ -208,7 +209,7 @@ def test_a_text_that_is_not_utf8_is_a_bad_caption(folder, tmp_path):
     (folder / "cats/a.txt").write_bytes(b"caf\xe9")
     import_folder(folder, "photos", tmp_path / "lists")
 
-    assert dropped(tmp_path / "lists", Captioning("text")) == {"cats/a.png": "bad caption"}
+    assert dropped(tmp_path / "lists", Captioning("text"))["cats/a.png"] == "bad caption"
 
 
 def test_a_link_within_the_folder_is_an_image(folder, tmp_path):

@@ -26,6 +26,21 @@ def files_of(settings):
     return SimilarityFiles(run.similarity, ModelFiles(corpora), DeduplicationFiles(corpora))
 
 
+def test_near_far_and_core_sets_are_made_although_no_model_is_trained_on_them():
+    settings = read_settings(MICRO)
+    settings["similarity"]["recipe"] = None
+    settings["similarity"]["core_set"] = {"kept": 0.5}
+
+    made = {path.split("/")[-2] for path in files_of(settings).untrained_cuts()}
+
+    halves = {f"deduplicated.sketch-{order}-50pct" for order in ("near", "far")}
+    assert halves | {"deduplicated.all-far-core"} <= made
+
+
+def test_sets_that_models_are_trained_on_are_requested_by_their_tables(files):
+    assert files.untrained_cuts() == []
+
+
 def test_pairs_are_evaluated_in_addition_to_the_test_sets(files):
     assert files.evaluated == ["val", "sketch"]
     assert files.pair_test_sets == ["framed"]
