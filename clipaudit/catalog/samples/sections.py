@@ -92,12 +92,15 @@ def why_not(row: Row) -> str:
     if row["testset"] is not None:
         image = f"{row['testset']} {row['test_shard']}:{row['test_row']}"
         gap = "" if row["gap"] is None else f", its gap {row['gap']:.4f}"
-        return f"{row['reason']}: {image} at {row['similarity']:.4f}{gap}"
+        return f"{row['reason']}: {image}{_at(row)}{gap}"
     if row["duplicate_shard"] is not None:
-        other = f"{row['duplicate_shard']}:{row['duplicate_row']}"
-        near = "" if row["similarity"] is None else f" at {row['similarity']:.4f}"
-        return f"{row['reason']} of {other}{near}"
+        return f"{row['reason']} of {row['duplicate_shard']}:{row['duplicate_row']}{_at(row)}"
     return str(row["reason"])
+
+
+def _at(row: Row) -> str:
+    """Return the similarity to what a sample was compared with; "" for a copy found without one."""
+    return "" if row["similarity"] is None else f" at {row['similarity']:.4f}"
 
 
 def _duplicate(row: Row) -> tuple[object, ...]:

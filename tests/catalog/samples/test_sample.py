@@ -115,6 +115,15 @@ def test_a_manifest_that_removes_a_sample_gives_the_reason(fate_of):
     assert line.split(None, 3)[3] == "nearer than the gap: val 0:3 at 0.7500, its gap 0.5000"
 
 
+def test_a_copy_found_without_a_similarity_names_the_test_image_alone(fate_of):
+    row = {**NEAR, "similarity": None, "kept": False, "reason": "copy", "test_shard": 0}
+
+    fate = fate_of("0:0", ("manifests", {"corpus": "large", "pruning": "without-copies"}, [row]))
+
+    (line,) = [line for line in fate_lines(fate) if "without-copies" in line]
+    assert line.split(None, 3)[3] == "copy: val 0:3"
+
+
 def recalled(encoder, correct, corpus="large"):
     """Return the recall of the four objects of sample 0:0 by an encoder."""
     row = {"shard": 0, "row": 0, "k": 2, "truths": 4, "correct": correct}
