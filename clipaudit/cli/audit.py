@@ -12,7 +12,7 @@ from typing import NoReturn
 
 import click
 
-from clipaudit.cli.options import format_option, gpus_option
+from clipaudit.cli.options import Cores, format_option, gpus_option
 
 SETTINGS = "settings.yaml"
 PROFILE = "local"
@@ -44,7 +44,14 @@ PROFILE = "local"
     show_default=True,
     help="Folder for settings, results, store and report.",
 )
-@click.option("--cores", metavar="N", default="all", show_default=True, help="Cores to use.")
+@click.option(
+    "--cores",
+    type=Cores(),
+    metavar="N",
+    default="all",
+    show_default=True,
+    help="Cores to use, or `all`.",
+)
 @gpus_option
 @click.option("--plan", "planned", is_flag=True, help="Show what would be computed, and stop.")
 @format_option("text", "json", help="How to print the answers.")

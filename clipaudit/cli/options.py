@@ -132,6 +132,18 @@ def profile_option(help: str) -> Decorator:
     )
 
 
+class Cores(click.ParamType):
+    """A number of cores: a whole number of 1 or more, or `all`."""
+
+    name = "cores"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the value for Snakemake, for which 0 cores is a run that never ends."""
+        if value != "all" and not (value.isascii() and value.isdecimal() and int(value) >= 1):
+            self.fail(f"{value!r} is neither a whole number of 1 or more, nor all.", param, ctx)
+        return value
+
+
 gpus_option = click.option(
     "--gpus", type=click.IntRange(min=0), metavar="N", help="GPUs to use.  [default: all]"
 )

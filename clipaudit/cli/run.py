@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from clipaudit.cli import completion
-from clipaudit.cli.options import gpus_option, profile_option
+from clipaudit.cli.options import Cores, gpus_option, profile_option
 from clipaudit.errors import InputError
 
 _SETTINGS = (".yaml", ".yml")
@@ -22,7 +22,12 @@ _SETTINGS = (".yaml", ".yml")
     shell_complete=completion.targets,
 )
 @profile_option("Where and how jobs run: a folder, or a profile of Snakemake's or clipaudit's.")
-@click.option("--cores", metavar="N", help="Cores to use, or `all`.  [default: the profile's]")
+@click.option(
+    "--cores",
+    type=Cores(),
+    metavar="N",
+    help="Cores to use, or `all`.  [default: the profile's]",
+)
 @gpus_option
 def run(arguments: tuple[str, ...], profile: str, cores: str | None, gpus: int | None) -> None:
     """Compute TARGETs, by default the whole report, with the settings in the file SETTINGS.

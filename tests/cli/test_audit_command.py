@@ -166,6 +166,15 @@ def test_an_error_is_one_message(tmp_path, monkeypatch):
     assert done.output.startswith("Error: empty: no shards. Name a folder")
 
 
+@pytest.mark.parametrize("cores", ["0", "-1", "2.5", "abc", "²", ""])
+@pytest.mark.parametrize("command", [["audit", "gone", "--plan"], ["run"]])
+def test_cores_that_are_no_number_are_refused_before_anything_is_read(command, cores):
+    done = CliRunner().invoke(commands, [*command, "--cores", cores])
+
+    assert done.exit_code == 2
+    assert f"{cores!r} is neither a whole number of 1 or more, nor all." in done.output
+
+
 @pytest.mark.parametrize(
     ("asked", "encoder"),
     [
