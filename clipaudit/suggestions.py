@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Iterable
+from pathlib import Path
 
 _LISTED = 12  # names that a message lists; more would bury it
 
@@ -22,3 +23,19 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
         return ""
     more = f" and {len(known) - _LISTED} more" if len(known) > _LISTED else ""
     return f" Known names: {', '.join(known[:_LISTED])}{more}."
+
+
+def similar_path(missing: Path, *, folders: bool = False) -> Path | None:
+    """Return an existing path whose name resembles that of a missing one, beside it; None if none.
+
+    If the folder around it is missing, too, look for one similar to that. With `folders`, only
+    folders count.
+    """
+    beside = missing.parent
+    if beside != missing and not beside.exists():
+        return similar_path(beside, folders=True)
+    if not beside.is_dir():
+        return None
+    names = [each.name for each in beside.iterdir() if each.is_dir() or not folders]
+    near = difflib.get_close_matches(missing.name, names, n=1)
+    return beside / near[0] if near else None

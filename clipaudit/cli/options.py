@@ -1,6 +1,5 @@
 """Options that commands share, and how errors and byte counts are printed."""
 
-import difflib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ import click
 
 from clipaudit.errors import ClipauditError
 from clipaudit.store.disks import disk_error
+from clipaudit.suggestions import similar_path
 
 HELP_OPTIONS = ["-h", "--help"]
 
@@ -60,10 +60,8 @@ class Folder(click.Path):
 
 
 def _instead(missing: Path, option: str) -> str:
-    beside = missing.parent
-    names = [each.name for each in beside.iterdir() if each.is_dir()] if beside.is_dir() else []
-    near = difflib.get_close_matches(missing.name, names, n=1)
-    guess = f"Did you mean {beside / near[0]}? " if near else ""
+    near = similar_path(missing, folders=True)
+    guess = f"Did you mean {near}? " if near else ""
     return (
         f"{guess}Go to the folder where the run was started, or give the folder with {option}. "
         "`clipaudit run SETTINGS` starts a run, `clipaudit init` lists example settings."

@@ -16,13 +16,13 @@ from clipaudit.config.loading import parse_settings, read_settings
 from clipaudit.corpora.captions import json_object
 from clipaudit.corpora.parts import expand_shards
 from clipaudit.corpora.reasons import Unusable
-from clipaudit.corpora.shards import LIST, TABLE, raw_samples
+from clipaudit.corpora.shards import IMAGE_EXTENSIONS, LIST, TABLE, is_tar, raw_samples
 from clipaudit.errors import ConfigError, InputError
 from clipaudit.imports.asked_encoder import encoder_name, encoder_sections
 from clipaudit.imports.blocks import block_text, file_patterns
 from clipaudit.imports.image_folder import list_folder, listed_notes
 from clipaudit.imports.plain_shards import find_shards
-from clipaudit.imports.recognition import recognise
+from clipaudit.imports.recognition import TAR_ENDINGS, recognise
 from clipaudit.imports.text_fields import TextFields
 from clipaudit.plaindata import Json
 from clipaudit.plaintext import plain
@@ -68,9 +68,10 @@ def find_corpora(
             "by --to, or a folder below this one."
         )
     to, earlier = to.absolute(), _earlier(settings) if settings else {}
+    files = {each: _files(each) for each in (*data, *against)}  # before anything is written
     shards, texts = [], TextFields(caption)
     for each in data:
-        here = _shards(each, to, say)
+        here = files[each] or _lists(each, to, say)
         _look(_file(here[0], to), texts)
         shards += here
     if caption is not None and not texts.captioned:
@@ -83,7 +84,7 @@ def find_corpora(
     found = {TRAIN: {**_corpus(shards, earlier.get(TRAIN, [])), **captions}}
     for each in against:
         name = _name(each, found)
-        corpus = _corpus(_shards(each, to, say), earlier.get(name, []))
+        corpus = _corpus(files[each] or _lists(each, to, say), earlier.get(name, []))
         found[name] = {**corpus, "captions": "none"}
     return found
 
@@ -154,19 +155,48 @@ def _bytes(shard: str) -> int:
     return Path(shard).stat().st_size
 
 
-def _shards(argument: str, to: Path, say: Callable[[str], object]) -> list[str]:
-    """Return the shards of an argument: files, URLs, or lists of the images of a folder."""
+def _files(argument: str) -> list[str]:
+    """Return the files or URLs that an argument names; none for a folder of images.
+
+    Raise InputError if there is none, or if it is no shard.
+    """
     if is_url(argument):
         check_url(argument)
         return expand_shards(argument)
+    if Path(argument).is_dir() and recognise(Path(argument)) == "folder":
+        return []
+    found = find_shards([argument])
+    for path in found:
+        _refuse_other_kinds(path)
+    next(raw_samples(found[0], range(1).__contains__), None)  # raises for another content
+    return [str(path.absolute()) for path in found]
+
+
+def _refuse_other_kinds(path: Path) -> None:
+    """Raise InputError for a file that no reader of shards reads, by the ending of its name."""
+    name = path.name.lower()
+    if name.endswith(TAR_ENDINGS) or not is_tar(path):
+        return
+    if name.endswith(tuple(f".{extension}" for extension in IMAGE_EXTENSIONS)):
+        raise InputError(
+            f"{plain(path)}: a single image. Name the folder of the images: {plain(path.parent)}. "
+            "(A shell replaces a pattern such as *.png by all its files.)"
+        )
+    raise InputError(
+        f"{plain(path)}: not a file that is read, which ends in "
+        f"{', '.join((*TAR_ENDINGS, TABLE, LIST))}. Name such files, or a folder of images, with "
+        "captions in .txt files or metadata.csv."
+    )
+
+
+def _lists(argument: str, to: Path, say: Callable[[str], object]) -> list[str]:
+    """Write the lists of the images of a folder; return their paths."""
     folder = Path(argument)
-    if folder.is_dir() and recognise(folder) == "folder":
-        digest = hashlib.sha256(os.fsencode(folder.absolute())).hexdigest()[:12]
-        listed = list_folder(folder, to / "lists" / digest)
-        for note in listed_notes(listed):
-            say(f"{plain(argument)}: {note}")
-        return [str(path) for path in listed.lists]
-    return [str(path.absolute()) for path in find_shards([argument])]
+    digest = hashlib.sha256(os.fsencode(folder.absolute())).hexdigest()[:12]
+    listed = list_folder(folder, to / "lists" / digest)
+    for note in listed_notes(listed):
+        say(f"{plain(argument)}: {note}")
+    return [str(path) for path in listed.lists]
 
 
 def _file(shard: str, to: Path) -> Path:

@@ -19,6 +19,7 @@ from clipaudit.imports.recognition import TAR_ENDINGS
 from clipaudit.imports.text_fields import TXT, TextFields
 from clipaudit.plaintext import plain
 from clipaudit.remote.urls import is_url
+from clipaudit.suggestions import similar_path
 
 TRIED_SAMPLES = 100  # of each shard; the workflow's index reads all
 
@@ -120,12 +121,22 @@ def find_shards(
         else:
             here = [Path(path) for path in glob.glob(place, recursive=True)]
         if not here:
+            _refuse_missing(place)
             raise InputError(
                 f"{place}: no shards. Name a folder with files that end in {', '.join(endings)}, "
                 "or such files."
             )
         found |= dict.fromkeys(sorted(here, key=_by_number))
     return list(found)
+
+
+def _refuse_missing(place: str) -> None:
+    """Raise InputError for the path of a missing file or folder; a pattern names several."""
+    if Path(place).exists() or "{" in place or glob.has_magic(place):
+        return
+    near = similar_path(Path(place))
+    step = f"Did you mean {plain(near)}?" if near else "Correct the path."
+    raise InputError(f"{place} does not exist. {step}")
 
 
 def _ending(paths: Sequence[Path], endings: tuple[str, ...]) -> list[Path]:

@@ -139,16 +139,27 @@ def test_a_field_without_texts_is_refused(data):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("argument", "message"),
     [
-        (["gone"], "gone: no shards. Name a folder"),
-        (["pictures/cats/one.png"], "one.png: not a readable tar"),
-        (["web/{00000..00002}.tar"], "1 of 3 shards are missing, first .*00002"),
+        ("gone", "gone does not exist. Correct the path."),
+        ("wbe", r"wbe does not exist\. Did you mean .*/web\?"),
+        ("pictures/cats/one.png", r"one\.png: a single image\. Name the folder .*/pictures/cats\."),
+        ("paths.csv", r"paths\.csv: not a file that is read, which ends in \.tar, .*\.images\."),
+        ("page.tar", "page.tar: not a readable tar"),
+        ("web/{00000..00002}.tar", "1 of 3 shards are missing, first .*00002"),
     ],
 )
-def test_files_without_data_are_reported(data, arguments, message):
+@pytest.mark.parametrize("against", [False, True])
+def test_files_without_data_are_refused_before_anything_is_written(
+    data, argument, message, against
+):
+    (data / "paths.csv").write_text("path\none.png\n")
+    (data / "page.tar").write_bytes(b"<html>" * 200)
+
     with pytest.raises(InputError, match=message):
-        settings(data, arguments)
+        settings(data, ["pictures", *([] if against else [argument])], [argument] * against)
+
+    assert not (data / "audit").exists()
 
 
 def test_a_folder_that_contains_the_output_is_not_read(data):

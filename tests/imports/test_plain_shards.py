@@ -138,9 +138,24 @@ def test_a_pattern_with_missing_tars_is_refused(folder):
         find_shards([f"{folder}/{{0..2}}.tar"])
 
 
-@pytest.mark.parametrize("place", ["", "*.tar", "{0..2}.tar", "0.tar"])
+@pytest.mark.parametrize("place", ["", "*.tar", "{0..2}.tar"])
 def test_a_place_without_tars_is_refused(folder, place):
     with pytest.raises(InputError, match=r"no shards\. Name a folder with files that end in \.tar"):
+        find_shards([f"{folder}/{place}"])
+
+
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [
+        ("01.tar", r"01\.tar does not exist\. Did you mean .*/web/0\.tar\?"),
+        ("../wbe/0.tar", r"0\.tar does not exist\. Did you mean .*/web\?"),
+        ("labels", r"labels does not exist\. Correct the path\."),
+    ],
+)
+def test_a_missing_path_is_answered_with_a_similar_one(folder, place, message):
+    put(folder, {})
+
+    with pytest.raises(InputError, match=message):
         find_shards([f"{folder}/{place}"])
 
 
