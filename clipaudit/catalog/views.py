@@ -6,6 +6,7 @@ so the file works from any folder; it is replaced by rename and holds no data it
 `audit` joins them: one row per sample across the audits. `duckdb_columns()` gives column meanings.
 """
 
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -177,7 +178,8 @@ def open_catalog(
     """
     path = Path(results) / CATALOG
     if not path.is_file():
-        raise StoreError(f"{path}: no such catalog. Run `clipaudit run SETTINGS {path}` first.")
+        asked = shlex.quote(str(path))
+        raise StoreError(f"{path}: no such catalog. Run `clipaudit run SETTINGS {asked}` first.")
     with duckdb.connect(str(path), read_only=True) as connection:
         paths = connection.execute("select path from files").fetchall()
         folders = sorted({str(Path(file).parents[1]) for (file,) in paths})

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -167,6 +168,6 @@ def _answer(to: Path, form: str, seconds: float) -> None:
     )
     if told["manifests"]:
         click.echo(
-            f"Manifests: {', '.join(told['manifests'])}. Export one: cd {to} && clipaudit export "
-            f"{told['manifests'][0]} --format hf-parquet --output kept"
+            f"Manifests: {', '.join(told['manifests'])}. Export one: cd {shlex.quote(str(to))} && "
+            f"clipaudit export {told['manifests'][0]} --format hf-parquet --output kept"
         )

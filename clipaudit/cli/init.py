@@ -1,6 +1,7 @@
 """`clipaudit init`: write example settings."""
 
 import json
+import shlex
 from pathlib import Path
 
 import click
@@ -50,8 +51,8 @@ def init(name: str | None, target: Path | None, force: bool, form: str) -> None:
         _write_companion(file, Path(path), force)
     click.echo(
         "Next: put your paths in, then\n"
-        f"  clipaudit plan --configfile {target}\n"
-        f"  clipaudit run {target}"
+        f"  clipaudit plan --configfile {shlex.quote(str(target))}\n"
+        f"  clipaudit run {shlex.quote(str(target))}"
     )
 
 

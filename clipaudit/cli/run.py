@@ -1,6 +1,7 @@
 """`clipaudit run`: run Snakemake in any folder to make tables, figures and report."""
 
 import os
+import shlex
 from collections.abc import Sequence
 from itertools import takewhile
 from pathlib import Path
@@ -65,7 +66,8 @@ def run_command(
     for path in settings:
         if not path.is_file():
             raise InputError(
-                f"{path}: no such file. To write one: `clipaudit init NAME --to {path}`."
+                f"{path}: no such file. To write one: `clipaudit init NAME --to "
+                f"{shlex.quote(str(path))}`."
             )
         read_settings(path)  # before Snakemake, which would run Python code in the file
     refuse_misspelt(own)

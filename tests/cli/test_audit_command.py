@@ -11,6 +11,7 @@ import yaml
 from click.testing import CliRunner
 from PIL import Image
 
+from clipaudit.cli.audit import _answer
 from clipaudit.cli.commands import commands
 from clipaudit.config.loading import parse_settings
 from clipaudit.errors import InputError
@@ -175,6 +176,20 @@ def test_an_error_is_one_message(tmp_path, monkeypatch):
 
     assert done.exit_code == 1
     assert done.output.startswith("Error: empty: no shards. Name a folder")
+
+
+def test_the_export_printed_last_quotes_the_folder(tmp_path, monkeypatch, capsys):
+    told = {"corpora": {}, "audits": {}, "drops": [], "manifests": ["train/without-copies"]}
+    monkeypatch.setattr("clipaudit.site.told.read_told", lambda _: told)
+    to = tmp_path / "my audit"
+    to.mkdir()
+    (to / "settings.yaml").write_text(
+        "results: results\nstore: store\ncorpora: {train: {shards: 0.tar, captions: none}}\n"
+    )
+
+    _answer(to, "text", 1.0)
+
+    assert f"cd '{to}' && clipaudit export train/without" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("cores", ["0", "-1", "2.5", "abc", "²", ""])

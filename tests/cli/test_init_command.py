@@ -40,6 +40,12 @@ def test_an_example_is_written_unchanged(init):
     assert Path("own/my.yaml").read_text() == (CONFIG / "demo.yaml").read_text()
 
 
+def test_the_next_commands_quote_the_name_of_the_file(init):
+    last = init("demo", "--to", "my demo.yaml").output.splitlines()[-1]
+
+    assert last == "  clipaudit run 'my demo.yaml'"
+
+
 def test_files_that_an_example_names_are_written_with_it(init):
     init("celeba")
 

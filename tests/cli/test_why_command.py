@@ -42,6 +42,18 @@ def test_the_answer_goes_from_the_cell_to_the_shard(run):
     assert "  | tars: 1 of 1 files\n    data/a.tar" in answer.stdout
 
 
+def test_the_command_for_a_sample_names_the_folders_of_the_run(run):
+    rows = [{"shard": 0, "row": 7, "score": 0.5}]
+    files = run.act("score", {"scores/c.json": ({"corpus": "c"}, rows)}, {"tars": []})
+    run.report("own", SQL, {"scores": files})
+    run.results = run.results.rename(run.results.with_name("my results"))
+
+    last = ask(run, "own").stdout.splitlines()[-1]
+
+    folders = f"--results '{run.results}' --store {run.store.root}"
+    assert last == f"Show the first: clipaudit sample c 0:7 {folders}"
+
+
 def test_as_many_input_rows_are_shown_as_requested(run):
     answer = ask(run, "means", "--where", "corpus = 'a'", "--rows", 1)
 

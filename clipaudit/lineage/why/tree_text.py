@@ -20,6 +20,7 @@ class Shown:
     settings: bool = False  # those of each action, with its environment
     depth: int | None = 2  # levels of actions; None: all
     every: bool = False  # all rows and files in the answer, not only the first ones
+    options: str = ""  # of a shown command: those that name the folders of this run
 
 
 def why_text(answer: Json, width: int, shown: Shown = Shown()) -> Iterator[str]:
@@ -85,16 +86,16 @@ def _more(answer: Json, shown: Shown, levels: int) -> Iterator[str]:
         options.append("--all")
     if options:
         yield f"More: {', '.join(options)}"
-    yield from _sample_command(answer)
+    yield from _sample_command(answer, shown.options)
 
 
-def _sample_command(answer: Json) -> Iterator[str]:
+def _sample_command(answer: Json, options: str) -> Iterator[str]:
     """Yield the command that shows one of the rows used, if rows are samples."""
     for part in (answer["parts"] or {}).values():
         for row in part["sample"][:1]:
             if {"corpus", "shard", "row"} <= row.keys() and "." not in row["corpus"]:
                 sample = f"{row['corpus']} {row['shard']}:{row['row']}"
-                yield f"Show the first: clipaudit sample {plain(sample)}"
+                yield f"Show the first: clipaudit sample {plain(sample)}{plain(options)}"
                 return
 
 

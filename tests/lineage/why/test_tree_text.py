@@ -147,6 +147,8 @@ def test_a_command_for_the_first_sample_is_shown_if_rows_are_samples(answer):
     answer["parts"] = {"neighbors": part}
 
     assert lines(answer)[-1] == "Show the first: clipaudit sample large 4:7"
+    named = lines(answer, options=" --results r")[-1]
+    assert named == "Show the first: clipaudit sample large 4:7 --results r"
 
 
 def test_the_first_of_many_rows_are_shown(answer):
