@@ -1,6 +1,7 @@
 """Suggest existing names for an unknown name."""
 
 import difflib
+import shlex
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -39,3 +40,15 @@ def similar_path(missing: Path, *, folders: bool = False) -> Path | None:
     names = [each.name for each in beside.iterdir() if each.is_dir() or not folders]
     near = difflib.get_close_matches(missing.name, names, n=1)
     return beside / near[0] if near else None
+
+
+def cd_first(missing: Path) -> str:
+    """Return where to go if the folder of an audit below this one has a missing path, else "".
+
+    `clipaudit audit` runs in such a folder, `audit` by default, with its settings.
+    """
+    if missing.is_absolute():
+        return ""
+    folders = (settings.parent for settings in sorted(Path().glob("*/settings.yaml")))
+    found = next((folder for folder in folders if (folder / missing).exists()), None)
+    return f"{found / missing} exists: `cd {shlex.quote(str(found))}` first" if found else ""

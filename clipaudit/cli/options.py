@@ -8,7 +8,7 @@ import click
 
 from clipaudit.errors import ClipauditError
 from clipaudit.store.disks import disk_error
-from clipaudit.suggestions import similar_path
+from clipaudit.suggestions import cd_first, similar_path
 
 HELP_OPTIONS = ["-h", "--help"]
 
@@ -60,6 +60,8 @@ class Folder(click.Path):
 
 
 def _instead(missing: Path, option: str) -> str:
+    if below := cd_first(missing):
+        return f"{below}, or give the folder with {option}."
     near = similar_path(missing, folders=True)
     guess = f"Did you mean {near}? " if near else ""
     return (

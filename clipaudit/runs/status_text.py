@@ -11,6 +11,7 @@ from clipaudit.errors import InputError
 from clipaudit.plaintext import plain
 from clipaudit.runs.events import newest
 from clipaudit.runs.status import Job, RunStatus, duration
+from clipaudit.suggestions import cd_first
 
 LOG_LINES = 8  # shown of a failed job's log
 _QUIET_SECONDS = 3600  # a run on another host that is silent for so long may be dead
@@ -20,9 +21,10 @@ def run_status(runs: Path) -> RunStatus:
     """Return the status of the run that started last; raise InputError if there is none."""
     file = newest(runs)
     if file is None:
+        start = "Start one in this folder with a profile that has `logger: clipaudit`"
         raise InputError(
-            f"{runs}: no run has written a log here. Start one in this folder with a profile that "
-            "has `logger: clipaudit`, or give the folder with --runs."
+            f"{runs}: no run has written a log here. {cd_first(runs) or start}, or give the folder "
+            "with --runs."
         )
     status = RunStatus()
     for event in file.events():

@@ -45,6 +45,31 @@ def test_wrong_usage_exits_with_2_and_says_why(arguments, message):
 
 
 @pytest.mark.parametrize(
+    ("command", "missing"),
+    [
+        (["sql", ".tables"], "results"),
+        (["sample", "train", "0:1"], "results"),
+        (["why", "copies_shares"], "results"),
+        (["verify"], "results"),
+        (["gc"], "store"),
+        (["status"], "logs/runs"),
+    ],
+    ids=str,
+)
+def test_beside_the_folder_of_an_audit_a_command_says_to_go_there(
+    command, missing, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    for name in ("results", "store", "logs/runs"):
+        (tmp_path / "my audit" / name).mkdir(parents=True)
+    (tmp_path / "my audit/settings.yaml").touch()
+
+    answer = run(*command)
+
+    assert f"my audit/{missing} exists: `cd 'my audit'` first, or give" in answer.output
+
+
+@pytest.mark.parametrize(
     "command",
     [
         ["export", "a/all", "--format", "uids", "--output", "o"],
