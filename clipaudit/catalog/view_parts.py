@@ -75,14 +75,9 @@ def repeated(columns: Columns) -> str:
 
 def dropped(columns: Columns) -> str:
     """Return the part with stage and reason of every stage that could not use a sample."""
-    views = sorted(view for view in columns if view.startswith("drops_"))
-    if not views:
+    rows = drop_rows(columns)
+    if not rows:
         return nothing(reasons="varchar[]")
-    rows = "\n        union all\n".join(
-        f"        select {corpus_of(columns[view])} as corpus, shard, row, stage, reason "
-        f"from {identifier(view)}"
-        for view in views
-    )
     return f"""\
     select
         corpus,
@@ -93,3 +88,13 @@ def dropped(columns: Columns) -> str:
 {rows}
     )
     group by all"""
+
+
+def drop_rows(columns: Columns) -> str:
+    """Return a query for the samples that any stage could not use; "" without such views."""
+    views = sorted(view for view in columns if view.startswith("drops_"))
+    return "\n        union all\n".join(
+        f"        select {corpus_of(columns[view])} as corpus, shard, row, key, stage, "
+        f"{first_of(columns[view], 'encoder')} as encoder, reason, detail from {identifier(view)}"
+        for view in views
+    )

@@ -3,7 +3,8 @@
 A view is named after the stage and unites the Parquet objects of all its pointers; the labels of
 each file (corpus, part, model, test set ...) become columns in front. Views hold absolute paths,
 so the file works from any folder; it is replaced by rename and holds no data itself. The view
-`audit` joins them: one row per sample across the audits. `duckdb_columns()` gives column meanings.
+`audit` joins them: one row per sample across the audits. `drops` unites the samples that any stage
+could not use. `duckdb_columns()` gives column meanings.
 """
 
 import shlex
@@ -22,7 +23,7 @@ from clipaudit.catalog.parts import audit_parts
 from clipaudit.catalog.refusals import refusal
 from clipaudit.catalog.sqltext import identifier, literal
 from clipaudit.catalog.tables import CatalogFile, view_columns, write_tables
-from clipaudit.catalog.view_parts import Columns, dropped, removed, repeated
+from clipaudit.catalog.view_parts import Columns, drop_rows, dropped, removed, repeated
 from clipaudit.config.settings import Settings
 from clipaudit.errors import StoreError
 from clipaudit.store.placements import placements
@@ -80,6 +81,9 @@ def write_catalog(
         write_tables(connection, groups, actions)
         for view, members in sorted(groups.items()):
             connection.execute(_view_sql(view, members))
+        drops = drop_rows(view_columns(connection))
+        if drops and "drops" not in groups:
+            connection.execute(f"create view drops as\n{drops}")
         audit = audit_view(view_columns(connection), run)
         if audit is not None and "audit" not in groups:
             connection.execute(audit)

@@ -43,6 +43,17 @@ def test_a_view_describes_its_rows(tmp_path):
     assert found["audit"].startswith("one row per sample")
 
 
+def test_the_view_drops_has_the_drops_of_all_stages(tmp_path):
+    drop = {"shard": 0, "row": 7, "reason": "corrupt image"}
+    index = ("drops_index", {"corpus": "large"}, [{**drop, "stage": "index"}])
+    spot = ("drops_spot", {"source": "large", "encoder": "own"}, [{**drop, "stage": "spot"}])
+
+    with open_catalog(make_catalog(tmp_path, index, spot)) as connection:
+        rows = connection.execute("select corpus, stage, row, encoder from drops order by 2")
+        assert rows.fetchall() == [("large", "index", 7, None), ("large", "spot", 7, "own")]
+        assert connection.execute(UNSAID).fetchall() == []
+
+
 def test_an_exact_line_overrides_a_pattern():
     assert meaning("manifests", "set") != meaning("nothing_known", "set")
 
