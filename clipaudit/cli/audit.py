@@ -17,6 +17,7 @@ from clipaudit.cli.options import Cores, format_option, gpus_option
 
 SETTINGS = "settings.yaml"
 PROFILE = "local"
+STOPPED = "Stopped. The same command continues."
 
 
 @click.command()
@@ -133,12 +134,14 @@ def _compute(cores: str, gpus: int | None) -> None:
         status = running.wait()
     except KeyboardInterrupt:
         running.wait()  # Ctrl-C stops Snakemake, too; it ends its jobs first
-        raise
+        click.echo(STOPPED, err=True)
+        sys.exit(1)
     except SystemExit:
         # `kill` reaches only this process. SIGTERM can block Snakemake: its handler takes a lock
         # that the interrupted code may hold.
         running.send_signal(signal.SIGINT)
         running.wait()
+        click.echo(STOPPED, err=True)
         raise
     if status != 0:
         raise click.ClickException(

@@ -8,6 +8,7 @@ import contextlib
 import gc
 import logging
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -49,14 +50,17 @@ def reporting(job: Any) -> Iterator[None]:  # noqa: ANN401
     """Run a script's body with its threads and log set; our own errors become one message."""
     _collect_rarely()
     _set_threads(threads_of(job))
-    _log_to(Path(job.log[0]) if job.log else None)
     try:
+        _log_to(Path(job.log[0]) if job.log else None)
         _refuse_absent_data(job)
         _refuse_changed_code(job)
         yield
     except ClipauditError as error:
         logger.info("stopped: %s", error)
         stop_with(error, at=job.rule)
+    except KeyboardInterrupt:  # Ctrl-C reaches each job; Snakemake says which ones it stopped
+        logger.info("stopped by Ctrl-C")
+        sys.exit(128 + signal.SIGINT)
     except Exception as error:
         folders = f"{job.config['store']}, {job.config['results']} or the temporary folder"
         refused = disk_error(error, among=folders)
@@ -119,7 +123,17 @@ def _log_to(path: Path | None) -> None:
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
         terminal.setLevel(logging.WARNING)
-        handlers.append(logging.FileHandler(path, mode="w"))
+        handlers.append(LogFile(path, mode="w"))
     logging.basicConfig(
         handlers=handlers, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s"
     )
+
+
+class LogFile(logging.FileHandler):
+    """A job's log. If its disk is full or broken, lines are lost: the job's own message says so."""
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        """Report an error of a line, as logging does, unless it is the disk's."""
+        error = sys.exc_info()[1]
+        if not isinstance(error, Exception) or disk_error(error, among="the log") is None:
+            super().handleError(record)

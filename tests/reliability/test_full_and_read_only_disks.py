@@ -1,7 +1,9 @@
 """Full and read-only disks: no half-written files, and a message with the next step."""
 
 import errno
+import logging
 import sys
+from contextlib import suppress
 from types import SimpleNamespace
 
 import click
@@ -11,7 +13,7 @@ from click.testing import CliRunner
 from smalldisks import needs_mounts, on_a_small_disk, read_only
 
 from clipaudit.cli.options import Group
-from clipaudit.steps.workflow import code, reporting
+from clipaudit.steps.workflow import LogFile, code, reporting
 from clipaudit.store.disks import disk_error
 from clipaudit.store.store import Store, link_object, replace_text
 
@@ -89,17 +91,43 @@ def test_writing_to_a_read_only_store_is_one_message(run):
 FULL = OSError(errno.ENOSPC, "No space left on device")
 
 
-def test_a_step_on_a_full_disk_fails_with_one_message(capsys):
+def job_of(rule):
     config = {"store": "my-store", "results": "my-results"}
-    params = SimpleNamespace(code=code("keep_all"), get=lambda name, default: default)
-    job = SimpleNamespace(threads=1, log=[], rule="keep_all", params=params, config=config)
+    params = SimpleNamespace(code=code(rule), get=lambda name, default: default)
+    return SimpleNamespace(threads=1, log=[], rule=rule, params=params, config=config)
 
-    with pytest.raises(SystemExit, match="1"), reporting(job):
+
+def test_a_step_on_a_full_disk_fails_with_one_message(capsys):
+    with pytest.raises(SystemExit, match="1"), reporting(job_of("keep_all")):
         raise FULL
 
     said = capsys.readouterr().err
     assert said.startswith("clipaudit: keep_all: my-store, my-results or the temporary folder: No ")
     assert "Free some space there, and start the same command again" in said
+
+
+def test_a_log_on_a_full_disk_prints_no_traceback(capsys):
+    log = LogFile("/dev/full", mode="w")
+    log.handle(logging.makeLogRecord({"msg": "stopped"}))
+    with suppress(OSError):
+        log.close()
+
+    assert capsys.readouterr().err == ""
+
+
+def test_a_log_prints_other_errors_of_a_line(capsys, tmp_path):
+    log = LogFile(tmp_path / "log", mode="w")
+    log.handle(logging.makeLogRecord({"msg": "stopped", "args": ("no place for it",)}))
+    log.close()
+
+    assert "TypeError: not all arguments converted" in capsys.readouterr().err
+
+
+def test_a_step_stopped_by_ctrl_c_prints_no_traceback(capsys):
+    with pytest.raises(SystemExit, match="130"), reporting(job_of("keep_all")):
+        raise KeyboardInterrupt
+
+    assert capsys.readouterr().err == ""
 
 
 def test_a_command_on_a_full_disk_fails_with_one_message():
