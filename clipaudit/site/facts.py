@@ -33,6 +33,20 @@ class Drop:
     samples: int
     examples: tuple[Line, ...]  # shard, row, key, detail; the first by address
 
+    @property
+    def sentence(self) -> str:
+        """Return how many samples of which corpus could not be used, and why."""
+        return drop_sentence(self.samples, self.corpus, self.reason)
+
+
+def drop_sentence(samples: int, corpus: str, reason: str) -> str:
+    """Return the sentence about drops, for the terminal and the report.
+
+    >>> drop_sentence(1500, "train", "corrupt image")
+    '1,500 of train could not be used: corrupt image'
+    """
+    return f"{count(samples)} of {corpus} could not be used: {reason}"
+
 
 # --- data and models ---------------------------------------------------------------------------
 

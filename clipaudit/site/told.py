@@ -15,7 +15,7 @@ from clipaudit.reports.layouts import count
 from clipaudit.reports.leftout import left_out_of, left_out_whole
 from clipaudit.site.answers import answers
 from clipaudit.site.content import json_value
-from clipaudit.site.facts import drops, enabled, samples_of
+from clipaudit.site.facts import drop_sentence, drops, enabled, samples_of
 from clipaudit.store.store import Store
 
 WIDTH = 100  # of a line
@@ -87,8 +87,8 @@ def told_lines(told: Json) -> Iterator[str]:
             if sentence["label"]:
                 yield from _under(sentence["label"], sentence["text"])
     for drop in told["drops"]:
-        what = f"{count(drop['samples'])} of {drop['corpus']} could not be used: {drop['reason']}"
-        yield from _under("Drops", what)
+        sentence = drop_sentence(drop["samples"], drop["corpus"], drop["reason"])
+        yield from _under("Drops", sentence)
 
 
 def _under(head: str, text: str) -> list[str]:

@@ -46,6 +46,16 @@ def test_brackets_are_explained_only_if_they_occur(site):
     assert "Brackets hold" not in site.page("index.html")
 
 
+def test_the_overview_names_the_samples_that_could_not_be_used(tmp_path, monkeypatch):
+    drop = {"shard": 0, "row": 2, "key": "2", "stage": "index", "reason": "corrupt image"}
+    site = TinySite(tmp_path, monkeypatch, ("drops_index", {"corpus": "web"}, [drop]))
+
+    page = site.page("index.html")
+
+    assert "<li>1 of web could not be used: corrupt image</li>" in page
+    assert '<a href="drops.html">Dropped samples</a>' in page
+
+
 def test_no_text_of_the_data_becomes_markup(site):
     found = html(site.write())
 
