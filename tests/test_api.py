@@ -6,8 +6,10 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
+import jaxtyping
 import numpy as np
 import pytest
+import torch
 from catalogcases import make_catalog, sample
 from hypothesis import given
 from hypothesis import strategies as st
@@ -150,3 +152,113 @@ def test_a_general_advantage_of_one_model_is_not_deja_vu():
 def test_wrong_arguments_give_a_message(call, message):
     with pytest.raises(clipaudit.InputError, match=message):
         call()
+
+
+@pytest.fixture
+def _untyped(monkeypatch):
+    """Let calls of a wrong type through, as in a notebook; only tests check types at each call."""
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+
+
+@pytest.mark.parametrize(
+    ("captions", "texts", "message"),
+    [
+        (["a cat"], ["a cat"], r"texts: entry 0 is 'a cat' \(str\); give a list for each image"),
+        (["a"], [None], r"texts: entry 0 is None"),
+        (["a"], [["a", None]], r"texts: entry 0 has None \(NoneType\); give only texts"),
+        (["a", b"a"], [[], []], r"captions: entry 1 has b'a' \(bytes\); give a text, or None"),
+        ([3], [["3"]], r"captions: entry 0 has 3 \(int\)"),
+        ("a", [["a"]], r"captions: 'a' \(str\) is not a list"),
+    ],
+)
+@pytest.mark.usefixtures("_untyped")
+def test_captions_and_texts_of_another_form_are_refused(captions, texts, message):
+    with pytest.raises(clipaudit.InputError, match=message):
+        clipaudit.cotr(captions, texts)
+
+
+@pytest.mark.usefixtures("_untyped")
+def test_an_unknown_tokenization_is_refused():
+    with pytest.raises(clipaudit.InputError, match="'bpe' is none of words, plain"):
+        clipaudit.cotr(["a"], [["a"]], tokenization="bpe")
+
+
+def test_a_caption_that_pandas_calls_missing_has_no_rate():
+    assert np.isnan(clipaudit.cotr([float("nan"), None], [["nan"], ["x"]])).all()
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (torch.eye(2).bfloat16(), "rows: not an array of real numbers .*BFloat16.*tensor.detach"),
+        (torch.eye(2, requires_grad=True), "rows: not an array of real numbers .*requires grad"),
+        ([[1.0, 2.0], [1.0]], "rows: not an array of real numbers .*; give rows of equally"),
+        ([["a", "b"]], "rows: not an array of real numbers"),
+        (np.eye(2) + 1j, r"rows: not an array of real numbers \(numbers of type complex128\)"),
+        (np.ma.masked_equal(np.eye(2), 0), "rows: a masked array"),
+    ],
+)
+@pytest.mark.usefixtures("_untyped")
+def test_vectors_that_are_not_real_numbers_are_refused(rows, message):
+    with pytest.raises(clipaudit.InputError, match=message):
+        clipaudit.nearest(np.eye(2), rows)
+
+
+@pytest.mark.parametrize("k", [1.5, 0, "2"])
+@pytest.mark.usefixtures("_untyped")
+def test_a_number_of_neighbours_that_is_not_whole_is_refused(k):
+    with pytest.raises(clipaudit.InputError, match=f"k is {k!r}; give a whole number"):
+        clipaudit.nearest(np.eye(2), np.eye(2), k=k)
+
+
+@pytest.mark.usefixtures("_untyped")
+def test_vectors_of_another_dimension_are_named_as_the_caller_names_them():
+    one, other = np.eye(2), np.eye(3)
+
+    with pytest.raises(clipaudit.InputError, match=r"small: .* dimension 3 against tests of .* 2"):
+        clipaudit.kept_by_gap(one, other, one)
+    with pytest.raises(
+        clipaudit.InputError, match=r"target\.public: .* 3 against target\.captions"
+    ):
+        small_gaps(target=clipaudit.Embedded(one, np.eye(3)[:2]))
+
+
+def small_gaps(*, labels=(["a"], ["b"]), public_labels=(["a"], ["b"]), target=None, seen_by=None):
+    one = clipaudit.Embedded(np.eye(2), np.eye(2))
+    seen_by = seen_by or ["target", "reference"]
+    return clipaudit.deja_vu_gaps(target or one, one, labels, public_labels, seen_by=seen_by, k=1)
+
+
+@pytest.mark.parametrize(
+    ("labels", "public_labels", "message"),
+    [
+        (["cat", "dog"], [["cat"]] * 2, r"labels: entry 0 is 'cat' \(str\); give a list for each"),
+        ([["cat"]] * 2, [1, 2], r"public_labels: entry 0 is 1 \(int\); give a list for each"),
+        ([["cat"], None], [["cat"]] * 2, "labels: entry 1 is None"),
+        (
+            [["1"], ["2"]],
+            [[], [1]],
+            r"public_labels: entry 1 has 1 \(int\); give only names in both",
+        ),
+        ([[1], [2]], [[1], ["2"]], "public_labels: entry 1 has '2' .*; give only whole numbers"),
+    ],
+)
+@pytest.mark.usefixtures("_untyped")
+def test_labels_of_another_form_are_refused(labels, public_labels, message):
+    with pytest.raises(clipaudit.InputError, match=message):
+        small_gaps(labels=labels, public_labels=public_labels)
+
+
+@pytest.mark.usefixtures("_untyped")
+def test_labels_may_be_numbers():
+    numbers = small_gaps(labels=[[1], [np.int64(2)]], public_labels=[[1], [2]])
+
+    assert numbers == small_gaps()
+
+
+@pytest.mark.usefixtures("_untyped")
+def test_a_misspelt_model_of_seen_by_is_refused_with_the_known_ones():
+    with pytest.raises(
+        clipaudit.InputError, match="1 is 'refrence'; give one of target, reference"
+    ):
+        small_gaps(seen_by=["target", "refrence"])

@@ -2,19 +2,21 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Literal
 
 import numpy as np
 import pyarrow as pa
 from jaxtyping import Float
 
+from clipaudit.corpora.given_lists import refuse_flat, refuse_others
 from clipaudit.errors import InputError
 from clipaudit.memorization.gaps import CONTROL, population_gaps
 from clipaudit.memorization.pairs import pair_up
 from clipaudit.memorization.recall import RETRIEVED, recall_test
-from clipaudit.neighbors.arrays import nearest
+from clipaudit.neighbors.arrays import nearest_halves, refuse_count, unit_pair
 
-Labels = Sequence[Sequence[str]]
+Labels = Sequence[Sequence[str | int]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,18 +64,21 @@ def deja_vu_gaps(
     records without labels are left out. With records of both models the gaps are the mean of both
     directions, which cancels a model's general advantage. With records of one model and of neither,
     they are that model's gap minus the difference of both on the others. `seed` decides the draws
-    of the intervals. In a tie the first public image counts. Raises InputError if the numbers of
-    labels and embeddings differ, and for records of only one model.
+    of the intervals. In a tie the first public image counts. Labels are names, or numbers, in a
+    list for each image. Raises InputError for others, if the numbers of labels and embeddings
+    differ, and for records of only one model.
     """
+    refuse_count(k)
+    _refuse_labels(labels, public_labels)
     _refuse_lengths("captions", target.captions, reference.captions, labels)
     _refuse_lengths("public images", target.public, reference.public, public_labels)
-    if len(seen_by) != len(labels):
-        raise InputError(f"seen_by: {len(seen_by)} entries for {len(labels)} records")
+    _refuse_seen_by(seen_by, len(labels))
     names = sorted({name for each in (*labels, *public_labels) for name in each})
     numbers = {name: number for number, name in enumerate(names)}
     truths, public = _table(labels, numbers), _table(public_labels, numbers)
     recalls = [
-        recall_test(_retrieved(model, k), truths, public, ks=[k]) for model in (target, reference)
+        recall_test(_retrieved(model, name, k), truths, public, ks=[k])
+        for model, name in ((target, "target"), (reference, "reference"))
     ]
     attacks = {}
     for seen, attack in _ATTACKS.items():
@@ -99,8 +104,9 @@ def deja_vu_gaps(
     return {row["measure"]: Gap(*(row[name] for name in columns)) for row in chosen}
 
 
-def _retrieved(model: Embedded, k: int) -> pa.Table:
-    found = nearest(model.captions, model.public, k=k)
+def _retrieved(model: Embedded, name: str, k: int) -> pa.Table:
+    names = (f"{name}.captions", f"{name}.public")
+    found = nearest_halves(*unit_pair(model.captions, model.public, names=names), k=k)
     record, rank = np.nonzero(found.rows >= 0)
     nothing = np.zeros(len(record), np.int32)
     columns = {
@@ -114,7 +120,7 @@ def _retrieved(model: Embedded, k: int) -> pa.Table:
     return pa.table(columns, schema=RETRIEVED)
 
 
-def _table(labels: Labels, numbers: Mapping[str, int]) -> pa.Table:
+def _table(labels: Labels, numbers: Mapping[str | int, int]) -> pa.Table:
     held = [[numbers[name] for name in each] for each in labels]
     return pa.table(
         {
@@ -123,6 +129,28 @@ def _table(labels: Labels, numbers: Mapping[str, int]) -> pa.Table:
             "labels": pa.array(held, pa.list_(pa.int32())),
         }
     )
+
+
+def _refuse_labels(labels: Labels, public_labels: Labels) -> None:
+    given = {"labels": labels, "public_labels": public_labels}
+    for name, lists in given.items():
+        refuse_flat(lists, name, holds="the objects in it")
+    first = next((label for each in (*labels, *public_labels) for label in each), "")
+    numbered = isinstance(first, Integral)
+    kind, expected = (Integral, "only whole numbers") if numbered else (str, "only names")
+    for name, lists in given.items():
+        refuse_others(lists, name, kind=kind, expected=f"{expected} in both lists of labels")
+
+
+def _refuse_seen_by(seen_by: Sequence[SeenBy], records: int) -> None:
+    if len(seen_by) != records:
+        raise InputError(f"seen_by: {len(seen_by)} entries for {records} records")
+    for at, each in enumerate(seen_by):
+        if each not in tuple(_ATTACKS):
+            raise InputError(
+                f"seen_by: entry {at} is {each!r}; give one of {', '.join(_ATTACKS)} "
+                "for each record"
+            )
 
 
 def _refuse_lengths(what: str, target: np.ndarray, reference: np.ndarray, labels: Labels) -> None:

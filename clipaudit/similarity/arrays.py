@@ -3,7 +3,7 @@
 import numpy as np
 from jaxtyping import Bool, Float
 
-from clipaudit.neighbors.arrays import nearest, unit_halves
+from clipaudit.neighbors.arrays import nearest_halves, unit_pair
 from clipaudit.neighbors.backends import quicker_backend, search
 from clipaudit.neighbors.interface import Queries
 
@@ -24,8 +24,8 @@ def kept_by_gap(
     >>> kept_by_gap(large, small=np.array([[1.0, 0.2]]), tests=np.array([[1.0, 0.0]])).tolist()
     [False, True, True]
     """
-    rows, queries = unit_halves(large, "large"), unit_halves(tests, "tests")
-    gaps = nearest(tests, small).similarity[:, 0]
+    queries, rows = unit_pair(tests, large, names=("tests", "large"))
+    gaps = nearest_halves(*unit_pair(tests, small, names=("tests", "small")), k=1).similarity[:, 0]
     asked = Queries(queries, (0, len(queries)), np.arange(len(queries)), gaps)
     engine = search(asked, k=1, backend=quicker_backend(len(rows), *queries.shape))
     crossed: Bool[np.ndarray, " n"] = (
