@@ -8,7 +8,11 @@ def compute(step: Step) -> None:
     import pyarrow as pa
 
     from clipaudit.corpora.drops import DROPS, Drops
-    from clipaudit.embeddings.embedding import embed_images, embeddings_schema
+    from clipaudit.embeddings.embedding import (
+        embed_images,
+        embeddings_schema,
+        refuse_only_unusable,
+    )
     from clipaudit.models.device import use_device
     from clipaudit.models.encoders import ModelSettings
     from clipaudit.models.pictures import Running
@@ -16,7 +20,8 @@ def compute(step: Step) -> None:
     device = use_device(step.device, threads=step.threads)
     name, batch_size = step.settings["name"], step.settings["model"]["encoder"]["batch_size"]
     asked = step.settings_as(ModelSettings, "model")
-    model = asked.embedder(step.files("weights"), device=device)
+    weights = step.files("weights")
+    model = asked.embedder(weights, device=device)
     drops = Drops("embed")
     batches = embed_images(
         list(zip(step.settings["shards"], step.files("tars"), strict=True)),
@@ -26,8 +31,9 @@ def compute(step: Step) -> None:
         encoder=name,
         drops=drops,
     )
+    rows = refuse_only_unusable(batches, drops, of=f"{name} ({asked.source(weights)})")
     schema = embeddings_schema(name, model.dimension)
-    step.write_tables("embeddings", (pa.Table.from_batches([rows]) for rows in batches), schema)
+    step.write_tables("embeddings", (pa.Table.from_batches([each]) for each in rows), schema)
     step.write_table("drops", drops.table(), DROPS)
 
 

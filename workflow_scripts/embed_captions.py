@@ -9,13 +9,14 @@ def compute(step: Step) -> None:
 
     from clipaudit.corpora.drops import DROPS, Drops
     from clipaudit.embeddings.caption_embedding import embed_captions
-    from clipaudit.embeddings.embedding import embeddings_schema
+    from clipaudit.embeddings.embedding import embeddings_schema, refuse_only_unusable
     from clipaudit.models.device import use_device
     from clipaudit.models.encoders import ModelSettings
 
     device = use_device(step.device, threads=step.threads)
     name, batch_size = step.settings["name"], step.settings["model"]["encoder"]["batch_size"]
-    clip = step.settings_as(ModelSettings, "model").load(step.files("weights"))
+    asked, weights = step.settings_as(ModelSettings, "model"), step.files("weights")
+    clip = asked.load(weights)
     drops = Drops("embed captions")
     batches = embed_captions(
         step.table("samples"),
@@ -25,8 +26,9 @@ def compute(step: Step) -> None:
         device=device,
         drops=drops,
     )
+    rows = refuse_only_unusable(batches, drops, of=f"{name} ({asked.source(weights)})")
     schema = embeddings_schema(name, clip.dimension)
-    step.write_tables("embeddings", (pa.Table.from_batches([rows]) for rows in batches), schema)
+    step.write_tables("embeddings", (pa.Table.from_batches([each]) for each in rows), schema)
     step.write_table("drops", drops.table(), DROPS)
 
 

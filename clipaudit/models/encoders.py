@@ -32,6 +32,12 @@ class ModelSettings:
 
         return ClipEmbedder(self.load(weights), device)
 
+    def source(self, weights: Sequence[Path]) -> str:
+        """Return where the model's weights come from, for a message."""
+        encoder = self.encoder
+        given = encoder and (encoder.directory or encoder.pretrained or encoder.plugin)
+        return given or ", ".join(map(str, weights))
+
     def load(self, weights: Sequence[Path]) -> "Clip":
         """Return the model; `weights` of one trained here are one safetensors file."""
         clip = self._loaded(weights)
