@@ -212,6 +212,24 @@ def test_a_collapsed_encoder_suppresses_the_claims_of_its_test_sets():
     assert found.lines == ()
 
 
+def uncounted(note):
+    return {"testset_title": "Sketch", "corpus_title": "web", "share": None, "note": note}
+
+
+@pytest.mark.parametrize(
+    ("encoders", "note", "why"),
+    [
+        ([collapsed()], "", "the encoder B/16 does not distinguish the test images"),
+        ([], "calibration chose no threshold", "calibration chose no threshold"),
+        ([], None, "no similarities were computed"),
+    ],
+)
+def test_without_training_the_headline_says_why_nothing_was_counted(encoders, note, why):
+    found = answer("similarity", similarity_table2=[uncounted(note)], similarity_encoders=encoders)
+
+    assert found.headline == f"Cannot be said: {why}."
+
+
 @pytest.mark.parametrize("elsewhere", [collapsed("val"), collapsed(position=1)])
 def test_other_test_sets_and_other_encoders_suppress_no_claim(elsewhere):
     pruned = accuracy("both.sketch-pruned", 0.2, "both", (-0.6, -0.7, -0.5))

@@ -23,7 +23,7 @@ def similarity_answer(tables: Tables) -> Answer:
     sentences += [*_excess(tables, blind), *_nearer(tables, blind), *_near_duplicates(tables)]
     sentences += _other_encoders(tables, blind)
     sentences += _gap_check(tables)
-    headline = _similarity_headline(pruned, blind) if name in tables else _untrained(tables)
+    headline = _similarity_headline(pruned, blind) if name in tables else _untrained(tables, blind)
     return Answer(
         headline,
         tuple(sentences),
@@ -46,10 +46,20 @@ _NO_RANDOM_CONTROL = (
 )
 
 
-def _untrained(tables: Tables) -> str:
+def _untrained(tables: Tables, blind: Sequence[Row]) -> str:
     """Return what can be said without trained models."""
     near = " ".join(sentence.text for sentence in _near_duplicates(tables))
-    return f"{near} {_NOT_TRAINED}" if near else cannot("no similarities were computed")
+    if near:
+        return f"{near} {_NOT_TRAINED}"
+    notes = [row["note"] for row in tables.get("similarity_table2", ()) if row.get("note")]
+    why = notes[0] if notes else "no similarities were computed"
+    return _nothing_distinguished(blind) or cannot(why)
+
+
+def _nothing_distinguished(blind: Sequence[Row]) -> str:
+    """Return the headline for a collapsed encoder of the audit; "" if it is another one."""
+    own = [plain(row["encoder_title"]) for row in blind if row["position"] == 0]
+    return cannot(f"the encoder {own[0]} does not distinguish the test images") if own else ""
 
 
 def _is_own_pruning(row: Row) -> bool:
@@ -79,16 +89,15 @@ def _nothing_told_apart(row: Row) -> str:
 
 
 def _similarity_headline(pruned: Sequence[Row], blind: Sequence[Row]) -> str:
-    own_blind = [row for row in blind if row["position"] == 0]
+    undistinguished = _nothing_distinguished(blind)
     change = _effect(pruned)
     known = [row for row in pruned if row.get(f"{change}_high") is not None]
     fell = [row["testset_title"] for row in known if row[f"{change}_high"] < 0]
     others = [row["testset_title"] for row in known if row[f"{change}_high"] >= 0]
     if pruned and not known:
         return cannot("the changes of accuracy have no intervals, so chance is not ruled out")
-    if not known and own_blind:
-        encoder = plain(own_blind[0]["encoder_title"])
-        return cannot(f"the encoder {encoder} does not distinguish the test images")
+    if not known and undistinguished:
+        return undistinguished
     if not known:
         return cannot(
             "no model was trained on a data set that is pruned to one of the test sets, so there "
