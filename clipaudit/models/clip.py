@@ -16,8 +16,13 @@ from typing import Any, Literal
 
 import open_clip
 import torch
-from open_clip.factory import load_checkpoint
-from open_clip.model import CLIP, CustomTextCLIP, set_model_preprocess_cfg
+from open_clip.factory import load_checkpoint, load_state_dict
+from open_clip.model import (
+    CLIP,
+    CustomTextCLIP,
+    convert_to_custom_text_state_dict,
+    set_model_preprocess_cfg,
+)
 from open_clip.pretrained import (
     download_pretrained,
     get_pretrained_cfg,
@@ -36,6 +41,7 @@ from clipaudit.models.tokenizers import (
     plain_tokenizer,
     refuse_code,
 )
+from clipaudit.plaintext import plain
 
 DIRECTORY_CONFIG = "open_clip_config.json"
 DIRECTORY_WEIGHTS = (  # in order of preference; the names that open_clip writes
@@ -224,6 +230,9 @@ def weights_bytes(model: torch.nn.Module) -> bytes:
     return bytes(save(weights, metadata={"format": "pt"}))
 
 
+Shape = Sequence[int] | None
+
+
 def load_weights(model: torch.nn.Module, path: Path) -> None:
     """Load a safetensors file that `weights_bytes` wrote; names and shapes must agree."""
     try:
@@ -242,7 +251,7 @@ def load_weights(model: torch.nn.Module, path: Path) -> None:
     model.load_state_dict(weights)
 
 
-def _differences(wanted: Mapping[str, Sequence[int]], found: Mapping[str, Sequence[int]]) -> str:
+def _differences(wanted: Mapping[str, Shape], found: Mapping[str, Shape]) -> str:
     """Return what differs, for the first few names.
 
     >>> _differences({"a": (2,), "b": (3,)}, {"a": (4,), "c": (3,)})
@@ -262,8 +271,50 @@ def _load_foreign(model: torch.nn.Module, path: Path) -> None:
     """Load any checkpoint; open_clip converts names and positions of other versions."""
     try:
         load_checkpoint(model, str(path), strict=True, weights_only=True)
-    except (pickle.UnpicklingError, SafetensorError, EOFError, gzip.BadGzipFile) as error:
-        raise InputError(f"{path}: not a checkpoint of only weights: {error}") from error
-    except (RuntimeError, KeyError, AttributeError) as error:
-        # torch's message gives the names and both shapes
-        raise InputError(f"{path}: its weights do not fit the architecture: {error}") from error
+    except (*_DAMAGES, *_MISFITS) as error:
+        raise InputError(f"{path}: {_fault(model, path, error)}") from error
+
+
+_DAMAGES = (RuntimeError, SafetensorError, EOFError, gzip.BadGzipFile)
+_MISFITS = (  # of files of another kind, or of weights that open_clip cannot convert
+    pickle.UnpicklingError, AssertionError, AttributeError, LookupError, StopIteration, TypeError,
+    ValueError,
+)  # fmt: skip
+
+
+def _fault(model: torch.nn.Module, path: Path, error: Exception) -> str:
+    """Return why a checkpoint could not be loaded, and the next step; this reads it again."""
+    try:
+        weights = load_state_dict(str(path), weights_only=True)
+    except _DAMAGES as damage:
+        detail = str(damage).partition(". ")[0] or "it is empty"
+        return f"damaged, or not a file of weights ({detail}). Copy or save it again."
+    except _MISFITS:
+        return _NOT_WEIGHTS
+    shapes = {name: _shape(each) for name, each in _renamed(model, weights).items()}
+    if None in shapes.values():
+        others = ", ".join(name for name, shape in shapes.items() if shape is None)
+        return f"{_NOT_WEIGHTS} It has {plain(others):.80}."
+    wanted = {name: _shape(each) for name, each in model.state_dict().items()}
+    differences = _differences(wanted, shapes) if wanted != shapes else f"{error}."
+    return (
+        f"its weights do not fit the architecture. {differences} Give the architecture that it was "
+        "trained with."
+    )
+
+
+_NOT_WEIGHTS = (
+    "not a checkpoint of only weights, but a whole model, other objects, or a file of another "
+    "kind. Save `model.state_dict()` by torch.save or safetensors."
+)
+
+
+def _renamed(model: torch.nn.Module, weights: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return weights by the model's names; older files have others for the text tower."""
+    if "positional_embedding" in weights and not hasattr(model, "positional_embedding"):
+        return dict(convert_to_custom_text_state_dict(weights))
+    return weights
+
+
+def _shape(weight: object) -> tuple[int, ...] | None:
+    return tuple(weight.shape) if isinstance(weight, torch.Tensor) else None

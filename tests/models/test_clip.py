@@ -189,6 +189,47 @@ def test_a_pretrained_file_of_another_architecture_is_refused_with_the_weight(cl
         from_pretrained(wider, str(written(clip, tmp_path)))
 
 
+def test_a_misfit_shows_few_shapes_and_the_number_of_the_others(architecture, clip, tmp_path):
+    wider = tiny(tmp_path, text_cfg=architecture.definition["text_cfg"] | {"width": 32})
+
+    with pytest.raises(
+        InputError, match=r"do not fit.*\(32,\) in the model, \(16,\) in.* more\."
+    ) as found:
+        from_pretrained(wider, str(written(clip, tmp_path)))
+
+    assert len(str(found.value)) < 800
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["a whole model", b'{"a": 1}', b"hello", {"model": {"weight": torch.zeros(2)}}, {}],
+    ids=["model", "json", "text", "nested", "empty"],
+)
+def test_a_file_of_other_objects_is_refused_with_how_to_save_weights(
+    architecture, clip, tmp_path, content
+):
+    path = tmp_path / "other.pt"
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    else:
+        torch.save(clip.model if content == "a whole model" else content, path)
+
+    with pytest.raises(InputError, match=r"only weights.* Save `model\.state_dict\(\)`") as found:
+        from_pretrained(architecture, str(path))
+
+    assert "\x1b" not in str(found.value)
+
+
+@pytest.mark.parametrize("length", [0, 2_000])
+def test_a_truncated_file_is_called_damaged(architecture, clip, tmp_path, length):
+    path = tmp_path / "cut.pt"
+    torch.save(clip.model.state_dict(), path)
+    path.write_bytes(path.read_bytes()[:length])
+
+    with pytest.raises(InputError, match=r"cut\.pt: damaged.* Copy or save it again"):
+        from_pretrained(architecture, str(path))
+
+
 def test_an_unknown_tag_is_refused_with_a_list_of_known_ones():
     with pytest.raises(InputError, match=r"neither a file nor a tag of ViT-B-32\. .*laion400m_e32"):
         from_pretrained(Architecture(open_clip="ViT-B-32"), "laion9000")
