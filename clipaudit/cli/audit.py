@@ -34,8 +34,9 @@ STOPPED = "Stopped. The same command continues."
 @click.option(
     "--encoder",
     metavar="MODEL",
-    help="Also compare images with this model: ViT-B-32:openai, timm/NAME, a folder, a name on the "
-    "hub. Its weights must be on this machine.",
+    help="Also compare images with this model: ViT-B-32:openai, ViT-B-32:FILE, timm/NAME, a folder "
+    "(with open_clip_config.json, for an architecture of your own), a name on the hub. Its weights "
+    "must be on this machine.",
 )
 @click.option("--caption", metavar="FIELD", help="Field or column of DATA's captions.")
 @click.option("--no-text", is_flag=True, help="Do not read the text in images.")

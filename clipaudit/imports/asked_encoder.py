@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from clipaudit.config.plugins import offered
-from clipaudit.errors import InputError
+from clipaudit.errors import ConfigError, InputError
 
 TIMM = "timm/"
 
@@ -25,7 +25,8 @@ def encoder_sections(asked: str) -> dict[str, dict[str, Any]]:
 
     `asked` is one of: a folder of open_clip's or transformers'; ARCHITECTURE:TAG or
     ARCHITECTURE:FILE of open_clip; timm/MODEL; a plug-in; or a name on the Hugging Face hub, which
-    is searched for in the cache. Raise InputError for anything else.
+    is searched for in the cache. Raise InputError for anything else, also for an architecture or a
+    tag that open_clip does not know.
 
     >>> encoder_sections("timm/resnet50.a1_in1k")["encoders"]["encoder-resnet50-a1-in1k"]["options"]
     {'model': 'resnet50.a1_in1k'}
@@ -36,6 +37,7 @@ def encoder_sections(asked: str) -> dict[str, dict[str, Any]]:
     if folder.is_dir():
         return _encoder(asked, _of_folder(folder))
     if tag:
+        _refuse_unknown(asked, architecture, tag)
         weights = str(Path(tag).absolute()) if Path(tag).is_file() else tag
         model: dict[str, Any] = {"architecture": name, "pretrained": weights}
         return {"architectures": {name: {"open_clip": architecture}}, **_encoder(asked, model)}
@@ -44,6 +46,11 @@ def encoder_sections(asked: str) -> dict[str, dict[str, Any]]:
         return _encoder(asked, model)
     if asked in {entry.name for entry in offered("encoders")}:
         return _encoder(asked, {"plugin": asked})
+    if folder.is_file():
+        raise InputError(
+            f"--encoder {asked}: a file of weights has no architecture. Give ARCHITECTURE:FILE, "
+            f"such as ViT-B-32:{asked}. {_OWN_ARCHITECTURE}"
+        )
     if asked.count("/") == 1 and not folder.suffix:
         return _encoder(asked, {"plugin": "transformers", "options": {"checkpoint": asked}})
     raise InputError(
@@ -51,6 +58,23 @@ def encoder_sections(asked: str) -> dict[str, dict[str, Any]]:
         "open_clip (such as ViT-B-32:openai), nor timm/MODEL, nor a plug-in, nor a name on the hub "
         "(such as facebook/dinov2-small). Give one of these."
     )
+
+
+_OWN_ARCHITECTURE = (
+    "For an architecture of your own, give a folder with open_clip_config.json and the weights as "
+    "open_clip_model.safetensors or open_clip_pytorch_model.bin, the layout of open_clip's hub."
+)
+
+
+def _refuse_unknown(asked: str, architecture: str, tag: str) -> None:
+    from clipaudit.models.clip import refuse_unknown  # open_clip takes 4 s to import
+
+    try:
+        refuse_unknown(architecture, tag)
+    except ConfigError as error:  # an unknown architecture
+        raise InputError(f"--encoder {asked}: {error} {_OWN_ARCHITECTURE}") from error
+    except InputError as error:
+        raise InputError(f"--encoder {asked}: {error}") from error
 
 
 def _of_folder(folder: Path) -> dict[str, Any]:

@@ -198,6 +198,16 @@ def from_pretrained(architecture: Architecture, pretrained: str) -> Clip:
     return clip
 
 
+def refuse_unknown(name: str, pretrained: str) -> None:
+    """Raise an error unless open_clip knows the model, and `pretrained` is a file or a tag of it.
+
+    Whether the weights are on this machine is not looked at.
+    """
+    _named_definition(name)
+    if not Path(pretrained).is_file():
+        _tag_settings(name, pretrained)
+
+
 def _tag_settings(name: str | None, tag: str) -> dict[str, Any]:
     if name is None:
         raise InputError(

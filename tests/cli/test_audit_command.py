@@ -233,3 +233,22 @@ def test_model_folders_are_identified_by_their_files(data):
 def test_a_name_that_is_not_an_encoder_is_answered_with_the_choices():
     with pytest.raises(InputError, match=r"--encoder clip: neither a folder, .*Give one of these"):
         encoder_sections("clip")
+
+
+def test_a_file_of_weights_without_an_architecture_is_answered_with_both_forms(data):
+    (data / "sd.pt").write_bytes(b"")
+
+    with pytest.raises(InputError, match=r"Give ARCHITECTURE:FILE, .* open_clip_config\.json"):
+        encoder_sections(str(data / "sd.pt"))
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ("tiny:sd.pt", r"has no model 'tiny'.* a folder with open_clip_config\.json"),
+        ("ViT-B-32:ck/gone.pt", r"ck/gone\.pt: neither a file nor a tag of ViT-B-32"),
+    ],
+)
+def test_what_open_clip_does_not_know_is_refused_before_anything_is_computed(data, asked, message):
+    with pytest.raises(InputError, match=f"--encoder {asked}: .*{message}"):
+        settings(data, ["web"], ["bare"], encoder=asked)
