@@ -18,7 +18,9 @@ def table1(view, published, trained_once):
         views = {
             **trained_once(rows),
             "testsets": view("testsets", testsets),
-            "predictions": view("predictions", predictions),
+            "predictions": predictions
+            if isinstance(predictions, pa.Table)
+            else view("predictions", predictions),
             "members": view("members", members),
             "manifest_rows": view("manifest_rows", manifest_rows),
             "published": published(paper),
@@ -83,6 +85,23 @@ def test_four_rows_match_a_hand_calculation(table1):
     # 2 of 4: the roots of the binomial tails at 2.5 %
     low, high = table["accuracy_low"][4].as_py(), table["accuracy_high"][4].as_py()
     assert (low, high) == pytest.approx((0.067586, 0.932414), abs=1e-6)
+
+
+def test_chance_is_the_accuracy_of_predictions_that_ignore_the_image(table1, view):
+    images = [("b32", "both", "val", 0, row, rank) for row, rank in enumerate([0, 0, 0, 1])]
+    predictions = view("predictions", images)
+    labels, guesses = [0, 0, 1, 1], [0, 0, 1, 0]  # of the last image the right class is second
+    predictions = predictions.set_column(6, "label", pa.array(labels, pa.int32()))
+    top = pa.array([[guess] for guess in guesses], pa.list_(pa.int32()))
+
+    (row,) = table1(
+        [(0, "both", "b32", "both", None, False, True)],
+        [(0, "val", "Val")],
+        predictions.set_column(7, "top", top),
+    ).to_pylist()
+
+    assert row["accuracy"] == 0.75
+    assert row["chance"] == pytest.approx(1 / 2 * 3 / 4 + 1 / 2 * 1 / 4)
 
 
 def paper_table(table1, name, baseline):

@@ -276,6 +276,7 @@ def test_two_processes_give_the_same_bytes():
         "    'indent': [False, True], 'in_grid': [True, True]})\n"
         "predictions = pa.table({'recipe': ['r'] * 80, 'manifest': ['b'] * 40 + ['c'] * 40,\n"
         "    'testset': ['a'] * 80, 'shard': [0] * 80, 'row': list(range(40)) * 2,\n"
+        "    'label': [0] * 80, 'top': [[n * n % 3 % 2] for n in range(80)],\n"
         "    'right_rank': [n * n % 3 % 2 for n in range(80)]})\n"
         "testsets = pa.table({'position': [0], 'testset': ['a'], 'title': ['A']})\n"
         "members = pa.table({'manifest': ['b'], 'corpus': ['l'], 'pruning': ['all']})\n"

@@ -59,6 +59,21 @@ def test_a_certain_loss_is_stated_with_both_accuracies():
     assert found.lines[0][0] == "Sketch"
 
 
+def test_a_model_that_is_no_better_than_chance_answers_nothing():
+    rows = [
+        {**accuracy("both", 0.25), "chance": 0.25},
+        accuracy("both.sketch-pruned", 0.25, "both", (0, -0.2, 0.2)),
+    ]
+
+    found = answer("similarity", similarity_table1=rows)
+
+    why = "the model trained without pruning is not certainly better than chance on Sketch"
+    assert found.headline == f"Cannot be said: {why}."
+    (sentence,) = found.sentences
+    assert "its accuracy is 25.0 % [15.0, 35.0]; the same predictions" in sentence.text
+    assert "at random, would have 25.0 %" in sentence.text
+
+
 def test_the_change_on_other_test_sets_is_the_control():
     rows = [
         accuracy("both", 0.5),

@@ -16,14 +16,22 @@ def similarity_answer(tables: Tables) -> Answer:
     told = [row for row in rows if not _is_blind(row, blind)]
     pruned = [row for row in told if _is_own_pruning(row) and row["relative_change"] is not None]
     sentences = [Sentence(_nothing_told_apart(row), "similarity_encoders") for row in blind]
-    sentences += [Sentence(_pruning(row, rows), name) for row in pruned]
-    if pruned and not any(row.get("control") for row in pruned):
+    guessing = [row for row in pruned if _is_guessing(row, rows)]
+    learned = [row for row in pruned if row not in guessing]
+    sentences += [Sentence(_no_more_than_chance(row, rows), name) for row in guessing]
+    sentences += [Sentence(_pruning(row, rows), name) for row in learned]
+    if learned and not any(row.get("control") for row in learned):
         sentences.append(Sentence(_NO_RANDOM_CONTROL, name, CONTROL))
-    sentences += _beyond_line(tables, pruned)
+    sentences += _beyond_line(tables, learned)
     sentences += [*_excess(tables, blind), *_nearer(tables, blind), *_near_duplicates(tables)]
     sentences += _other_encoders(tables, blind)
     sentences += _gap_check(tables)
-    headline = _similarity_headline(pruned, blind) if name in tables else _untrained(tables, blind)
+    if name not in tables:
+        headline = _untrained(tables, blind)
+    elif guessing and not learned:
+        headline = cannot(f"{_GUESSING} on {listed([row['testset_title'] for row in guessing])}")
+    else:
+        headline = _similarity_headline(learned, blind)
     return Answer(
         headline,
         tuple(sentences),
@@ -141,6 +149,28 @@ def _unpruned(row: Row, rows: Sequence[Row]) -> Row | None:
         if same and other["manifest"] == row["baseline"] and other["accuracy"] is not None:
             return other
     return None
+
+
+def _is_guessing(row: Row, rows: Sequence[Row]) -> bool:
+    """Return whether the model without pruning may be no better than chance on the test set."""
+    base = _unpruned(row, rows)
+    if base is None or base["accuracy_low"] is None or base.get("chance") is None:
+        return False
+    return bool(base["accuracy_low"] <= base["chance"])
+
+
+_GUESSING = "the model trained without pruning is not certainly better than chance"
+
+
+def _no_more_than_chance(row: Row, rows: Sequence[Row]) -> str:
+    base = _unpruned(row, rows)
+    assert base is not None, "a model that is compared with chance exists"
+    return (
+        f"{plain(row['testset_title'])}: {_GUESSING}: its accuracy is "
+        f"{measured(base, 'accuracy', unit=' %')}; the same predictions, assigned to the images at "
+        f"random, would have {percent(base['chance'], digits=1)} %. So this run cannot measure the "
+        "effect of pruning. Train longer, or on more samples."
+    )
 
 
 def _pruning_line(row: Row, rows: Sequence[Row]) -> tuple[str, ...]:

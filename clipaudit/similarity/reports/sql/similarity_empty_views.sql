@@ -6,6 +6,8 @@ create table predictions (
     testset varchar,
     shard integer,
     row integer,
+    label integer,
+    top integer[],
     right_rank integer
 );
 create table kept_neighbors (

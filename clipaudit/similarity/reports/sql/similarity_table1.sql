@@ -11,7 +11,7 @@
 --                null; without in_grid there are no predictions
 -- trainings      recipe, training: its name in the predictions, one row per seed
 -- testsets       position, testset, title
--- predictions    recipe, manifest, testset, shard, row, right_rank
+-- predictions    recipe, manifest, testset, shard, row, label, top, right_rank
 -- members        manifest, corpus, pruning: a manifest is made of corpora, each with a pruning
 -- manifest_rows  corpus, pruning, kept
 -- published      row, testset, measure, value
@@ -46,6 +46,8 @@ answers as (
         predictions.testset,
         predictions.shard,
         predictions.row,
+        predictions.label,
+        predictions.top[1] as guess,
         predictions.right_rank = 0 as is_right,
     from predictions
     inner join trainings
@@ -76,6 +78,57 @@ scores as (
         accuracy_over_seeds(list(correct order by training), max(images)) as accuracy_interval,
     from scores_by_seed
     group by recipe, manifest, testset
+),
+
+-- The accuracy by chance, as in Cohen's kappa: of predictions with the same frequencies of classes
+-- that do not depend on the image. A model that predicts one class has just this accuracy. It is
+-- null if predictions are of other classes than the labels, as with a label map.
+guesses as (
+    select
+        recipe,
+        manifest,
+        testset,
+        label,
+        guess,
+        count(*) as images,
+        bool_and(is_right = (guess = label)) as comparable,
+    from answers
+    group by recipe, manifest, testset, label, guess
+),
+
+frequencies as (
+    select
+        recipe,
+        manifest,
+        testset,
+        class,
+        sum(images) filter (where kind = 'label') as labelled,
+        sum(images) filter (where kind = 'guess') as guessed,
+        bool_and(comparable) as comparable,
+    from (
+        select
+            recipe,
+            manifest,
+            testset,
+            images,
+            comparable,
+            unnest(['label', 'guess']) as kind,
+            unnest([label, guess]) as class,
+        from guesses
+    )
+    group by recipe, manifest, testset, class
+),
+
+chances as (
+    select
+        recipe,
+        manifest,
+        testset,
+        sum(coalesce(labelled, 0) * coalesce(guessed, 0)) / (sum(labelled) * sum(guessed))
+            as chance,
+    from frequencies
+    group by recipe, manifest, testset
+    having bool_and(comparable)
 ),
 
 comparisons as (
@@ -277,6 +330,7 @@ cells as (
         scores.accuracy,
         scores.accuracy_interval.low as accuracy_low,
         scores.accuracy_interval.high as accuracy_high,
+        chances.chance,
         changes.compared,
         changes.lost,
         changes.gained,
@@ -315,6 +369,11 @@ cells as (
             against.position = rows.position
             and against.kind = 'control'
             and against.testset = testsets.testset
+    left join chances
+        on
+            chances.recipe = rows.recipe
+            and chances.manifest = rows.manifest
+            and chances.testset = testsets.testset
     left join published_sizes
         on published_sizes.position = rows.position
     left join published_accuracies
