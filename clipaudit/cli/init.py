@@ -51,7 +51,7 @@ def init(name: str | None, target: Path | None, force: bool, form: str) -> None:
         _write_companion(file, Path(path), force)
     click.echo(
         "Next: put your paths in, then\n"
-        f"  clipaudit plan --configfile {shlex.quote(str(target))}\n"
+        f"  clipaudit plan {shlex.quote(str(target))}\n"
         f"  clipaudit run {shlex.quote(str(target))}"
     )
 

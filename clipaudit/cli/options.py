@@ -1,12 +1,13 @@
 """Options that commands share, and how errors and byte counts are printed."""
 
-from collections.abc import Callable, Mapping
+import shlex
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from clipaudit.errors import ClipauditError
+from clipaudit.errors import ClipauditError, InputError
 from clipaudit.store.disks import disk_error
 from clipaudit.suggestions import cd_first, similar_path
 
@@ -142,6 +143,25 @@ class Cores(click.ParamType):
         if value != "all" and not (value.isascii() and value.isdecimal() and int(value) >= 1):
             self.fail(f"{value!r} is neither a whole number of 1 or more, nor all.", param, ctx)
         return value
+
+
+_SETTINGS = (".yaml", ".yml")
+
+
+def settings_first(arguments: Sequence[str]) -> tuple[list[Path], list[str]]:
+    """Return the settings file that the first of some arguments names, if it does, and the others.
+
+    Raise InputError if there is no such file.
+    """
+    if not arguments or not arguments[0].endswith(_SETTINGS):
+        return [], list(arguments)
+    path = Path(arguments[0])
+    if not path.is_file():
+        raise InputError(
+            f"{path}: no such file. To write one: `clipaudit init NAME --to "
+            f"{shlex.quote(str(path))}`."
+        )
+    return [path], list(arguments[1:])
 
 
 gpus_option = click.option(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from clipaudit.cli import completion
-from clipaudit.cli.options import format_option, profile_option, size
+from clipaudit.cli.options import format_option, profile_option, settings_first, size
 from clipaudit.plaintext import many, plain
 from clipaudit.uncollected import uncollected
 
@@ -48,13 +48,15 @@ def _checked_samples(
 
 
 @click.command()
-@click.argument("targets", nargs=-1, metavar="[TARGET]...", shell_complete=completion.targets)
+@click.argument(
+    "arguments", nargs=-1, metavar="[SETTINGS] [TARGET]...", shell_complete=completion.targets
+)
 @click.option(
     "--configfile",
     "files",
     multiple=True,
     type=click.Path(exists=True, dir_okay=False),
-    help="Settings file, as for snakemake.",
+    help="Further settings file, as for snakemake.",
 )
 @click.option(
     "--config",
@@ -94,7 +96,7 @@ def _checked_samples(
 )
 @uncollected()
 def plan(
-    targets: tuple[str, ...],
+    arguments: tuple[str, ...],
     files: tuple[str, ...],
     pairs: tuple[str, ...],
     profile: str,
@@ -105,15 +107,17 @@ def plan(
     stated: Path | None,
     samples: tuple[str, ...],
 ) -> None:
-    """Show what snakemake would compute for TARGETs, why, and at what cost, without running it.
+    """Show what a run would compute for TARGETs (default: all_tables), why, and at what cost.
 
-    Certain jobs will compute. Possible jobs read outputs of other jobs: they compute unless the
-    store already has a result for these outputs. Costs are those of the last time.
+    A first argument that ends in .yaml or .yml is the file SETTINGS; without it, the demo's
+    settings apply. Certain jobs will compute. Possible jobs read outputs of other jobs: they
+    compute unless the store already has a result for these outputs. Costs are those of the last
+    time.
 
     \b
     Example:
-      clipaudit plan all_tables all_figures --configfile my.yaml
-      clipaudit plan --estimate --configfile big.yaml --config without_data=true \\
+      clipaudit plan my.yaml all_tables all_figures
+      clipaudit plan big.yaml --estimate --config without_data=true \\
         --samples-per-shard 10000 --rates store
     """
     if not estimate and (store or stated or samples):
@@ -124,10 +128,12 @@ def plan(
     from clipaudit.steps.command import profile_path
     from clipaudit.steps.jobs import read_workflow
 
-    arguments = ["--profile", profile_path(profile)]
-    arguments += ["--configfile", *files] if files else []
-    arguments += ["--config", *pairs] if pairs else []
-    workflow = read_workflow(targets, arguments)
+    settings, targets = settings_first(arguments)
+    files = (*map(str, settings), *files)
+    options = ["--profile", profile_path(profile)]
+    options += ["--configfile", *files] if files else []
+    options += ["--config", *pairs] if pairs else []
+    workflow = read_workflow(targets, options)
     if workflow.run is not None:
         refuse_shortages(workflow.run)
     gc.freeze()  # the graph lives to the end; walking over it at exit costs a tenth of the time

@@ -1,18 +1,13 @@
 """`clipaudit run`: run Snakemake in any folder to make tables, figures and report."""
 
 import os
-import shlex
 from collections.abc import Sequence
 from itertools import takewhile
-from pathlib import Path
 
 import click
 
 from clipaudit.cli import completion
-from clipaudit.cli.options import Cores, gpus_option, profile_option
-from clipaudit.errors import InputError
-
-_SETTINGS = (".yaml", ".yml")
+from clipaudit.cli.options import Cores, gpus_option, profile_option, settings_first
 
 
 @click.command()
@@ -62,15 +57,10 @@ def run_command(
 
     own = list(takewhile(lambda text: not text.startswith("-"), arguments))
     further = [*(["--cores", cores] if cores else []), *machine, *arguments[len(own) :]]
-    settings = [Path(own.pop(0))] if own and own[0].endswith(_SETTINGS) else []
+    settings, targets = settings_first(own)
     for path in settings:
-        if not path.is_file():
-            raise InputError(
-                f"{path}: no such file. To write one: `clipaudit init NAME --to "
-                f"{shlex.quote(str(path))}`."
-            )
         read_settings(path)  # before Snakemake, which would run Python code in the file
-    refuse_misspelt(own)
+    refuse_misspelt(targets)
     return snakemake_command(
-        own or EVERYTHING, profile=profile, configfiles=settings, further=further
+        targets or EVERYTHING, profile=profile, configfiles=settings, further=further
     )

@@ -91,6 +91,13 @@ def test_corpora_that_no_audit_uses_are_reported(folder):
     assert json.loads(run("--format", "json").output)["unused_corpora"] == ["web"]
 
 
+def test_the_first_argument_may_be_the_settings(folder):
+    Path("own.yaml").write_text("corpora: [unfinished\n")
+
+    assert "own.yaml" in run("own.yaml", "prune").output
+    assert "none.yaml: no such file. To write one" in run("none.yaml").output
+
+
 def test_a_first_run_computes_everything(folder):
     answer = run()
 
