@@ -30,6 +30,11 @@ onstart:
         logger.info(f"Left out: {sentence}", extra={"left_out": sentence})
 
 
+onsuccess:
+    if any(job.rule.name == "report" for job in workflow.dag.jobs):
+        logger.info(f"Report: {RESULTS}/report/index.html")
+
+
 rule all_figures:
     """Every figure of the enabled audits."""
     input:
