@@ -43,6 +43,13 @@ from given
 inner join wanted on wanted.value = given.value
 order by given.file, given.position, wanted.shard, wanted.row
 """
+_GIVEN_VALUES = """
+select value, count(*) over () as n
+from given
+where value is not null
+order by file, position
+limit 1
+"""
 
 
 @dataclass(frozen=True)
@@ -138,8 +145,15 @@ def _refuse_strangers(connection: duckdb.DuckDBPyConnection, given: GivenFiles) 
         raise InputError(
             f"{given.files[0]}: {given.column} has the {given.join_on} of 0 of {asked[0]} samples, "
             f"first {plain(str(asked[1]))!r}. Name another `column` or `join_on` in "
-            f"{given.setting}, or the files of this corpus."
+            f"{given.setting}, or the files of this corpus: {_first_of(connection)}."
         )
+
+
+def _first_of(connection: duckdb.DuckDBPyConnection) -> str:
+    """Return the first value of the given files, in words."""
+    for value, count in connection.sql(_GIVEN_VALUES).fetchall():
+        return f"the first of their {count:,} values is {plain(value)!r}"
+    return "they have no values"
 
 
 def _bucket_of_shard(connection: duckdb.DuckDBPyConnection) -> Int64[np.ndarray, " shards"]:

@@ -71,7 +71,7 @@ def objects_of_dataset(
     `names` are the classes by number, from 0, or the word "coco" for COCO's own 80 and their
     numbers. Objects with only a name need it to have a number; those with only a number are named
     by it. The vocabulary has the labels that occur. Raises InputError for anything else that an
-    entry holds, for a name that is not listed, and for a number with two names.
+    entry holds, for a name or a number alone that is not listed, and for a number with two names.
     """
     # a chunk's worth of texts in memory at a time
     batches = samples.select(["metadata"]).to_batches(max_chunksize=1024)
@@ -151,12 +151,22 @@ def _note_name(
     if found.label in numbered:
         first_named.setdefault(found.label, (numbered[found.label], _NAMES))
     if found.name is None:
+        _refuse_unlisted(found.label, numbered, place)
         return
     name, source = first_named.setdefault(found.label, (found.name, place))
     if name != found.name:
         raise InputError(
             f"{place}: category_id {found.label} is named {found.name!r}, but {name!r} in "
             f"{source}: {SAME_NUMBER}"
+        )
+
+
+def _refuse_unlisted(label: int, numbered: Mapping[int, str], place: str) -> None:
+    if numbered and label not in numbered:
+        raise InputError(
+            f"{place}: category_id {label} has no name among the {len(numbered)} of {_NAMES}, "
+            f"whose numbers are {min(numbered)} to {max(numbered)}. Add it there, or correct the "
+            "number."
         )
 
 

@@ -184,3 +184,10 @@ def test_a_damaged_json_gives_one_error(samples, tmp_path):
 
     with pytest.raises(InputError, match=r"cut\.json: cannot be read as JSON"):
         taken(samples, tmp_path / "cut.json")
+
+
+def test_a_label_beyond_the_listed_names_is_refused_with_its_place(samples, parquet):
+    given = parquet(key=["a", "b"], labels=[[3], [9]])
+
+    with pytest.raises(InputError, match="shard 0, row 2: category_id 9 has no name among the 4"):
+        taken(samples, given, names=["cat", "dog", "bus", "kite"])

@@ -8,8 +8,8 @@ from peakmemory import peak_memory_mb
 
 from clipaudit.corpora.drops import Drops
 from clipaudit.errors import InputError
-from clipaudit.parrot import sorted_spans
-from clipaudit.parrot.given_spans import NOT_GIVEN, take_spans
+from clipaudit.parrot import given_spans, sorted_spans
+from clipaudit.parrot.given_spans import NOT_GIVEN, OUTSIDE, take_spans
 from clipaudit.parrot.sorted_spans import sort_spans
 from clipaudit.parrot.spans import SPANS, Span, Word, spans_of
 
@@ -27,6 +27,8 @@ def samples():
             "row": pa.array([0, 2, 1], pa.int32()),
             "key": ["a", "b", "c"],
             "uid": ["0", "1", "2"],
+            "width": pa.array([64, 64, 64], pa.int32()),
+            "height": pa.array([32, 32, 32], pa.int32()),
             "metadata": [json.dumps({"url": f"https://{name}"}) for name in "xyz"],
         }
     )
@@ -158,6 +160,15 @@ def test_a_damaged_file_is_refused_by_name(samples, tmp_path, name, content):
         spans(samples, tmp_path / name)
 
 
+def test_a_join_without_a_match_shows_the_first_values_of_both_sides(samples, given):
+    path = given("spans.jsonl", {"key": None, "spans": []}, {"key": "z.jpg", "spans": []})
+
+    with pytest.raises(
+        InputError, match=r"samples, first 'a'.*: the first of their 1 values is 'z"
+    ):
+        spans(samples, path)
+
+
 def test_a_text_of_bytes_is_refused(samples, given):
     path = given("spans.parquet", {"key": "a", "text": b"sale", "bbox": BOX})
 
@@ -208,6 +219,36 @@ def test_an_image_without_a_row_has_no_text_if_the_settings_say_so(samples, give
 
     assert texts(found) == [[], ["sale"], []]
     assert (found.schema, drops) == (SPANS, [])
+
+
+OUTSIDE_BOXES = [[500, 500, 40, 10], [65, 0, 9, 9], [0, 33, 9, 9], [-20, 0, 9, 9]]
+
+
+@pytest.mark.parametrize("box", OUTSIDE_BOXES)
+def test_spans_outside_their_images_are_refused_with_the_size_of_the_first(samples, given, box):
+    rows = [{"key": "a", "spans": [SALE]}, {"key": "b", "spans": [SALE, SALE | {"bbox": box}]}]
+    table = spans(samples, given("spans.jsonl", *rows))
+
+    message = r"1 of 2 .*shard 0, row 2, key 'b': 'sale' at \[.* of 64 x 32 pixels.*docs/imports"
+    with pytest.raises(InputError, match=message):
+        taken(samples, table, may_lack=0.5)
+
+
+@pytest.mark.parametrize("box", [[60, 30, 90, 90], [-5, -5, 6, 6], [0, 0, 64, 32]])
+def test_a_span_partly_in_its_image_is_kept(samples, given, box):
+    table = spans(samples, given("spans.jsonl", {"key": "b", "spans": [SALE | {"bbox": box}]}))
+
+    assert texts(taken(samples, table, absent="no text")[0]) == [[], ["sale"], []]
+
+
+def test_a_stray_span_outside_drops_its_image(samples, given, monkeypatch):
+    monkeypatch.setattr(given_spans, "MAY_BE_OUTSIDE", 0.5)
+    rows = [{"key": "a", "spans": [SALE]}, {"key": "b", "spans": [SALE | {"bbox": [500, 0, 1, 1]}]}]
+
+    found, drops = taken(samples, spans(samples, given("spans.jsonl", *rows)), absent="no text")
+
+    assert texts(found) == [["sale"], []]
+    assert [(each["key"], each["reason"]) for each in drops] == [("b", OUTSIDE)]
 
 
 def test_a_part_without_samples_has_no_spans(samples):
