@@ -23,8 +23,8 @@ def sample_fate(connection: duckdb.DuckDBPyConnection, corpus: str, name: str) -
       image_bytes, image_sha256, and its tar's shard_path (as the run named it) and shard_sha256;
       only the first four for a sample that the index dropped
     - `drops`: stage, reason and detail of each stage that could not use it
-    - `duplicates`: by encoder its cluster, removal similarity, the sample that it duplicates, those
-      that duplicate it (12 at most; `repeats` counts all)
+    - `duplicates`: by encoder its cluster, removal similarity, the sample that it duplicates at a
+      threshold below that, those that so duplicate it (12 at most; `repeats` counts all)
     - `nearest_tests`: by encoder and test set the most similar test sample, its similarity, and
       if a gap is crossed `crossed` with that test sample, similarity, gap and excess
     - `nearest_train`, `predictions`: for a test sample, by encoder and corpus the most similar

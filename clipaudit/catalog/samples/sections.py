@@ -70,9 +70,9 @@ def sections(fate: Fate) -> list[Section]:
     made = [
         section("Drops", fate["drops"], "stage", "encoder", "reason", "detail"),
         Section(
-            "Duplicates",
-            ("encoder", "cluster", "removal similarity", "duplicate of", "duplicated by"),
-            [_duplicate(row) for row in fate["duplicates"]],
+            "Nearest in its cluster",  # a duplicate only at thresholds below the similarity
+            ("encoder", "cluster", "removal similarity", "nearest", "nearest of"),
+            [_nearest(row) for row in fate["duplicates"]],
         ),
         Section(
             "Manifests",
@@ -103,7 +103,7 @@ def _at(row: Row) -> str:
     return "" if row["similarity"] is None else f" at {row['similarity']:.4f}"
 
 
-def _duplicate(row: Row) -> tuple[object, ...]:
+def _nearest(row: Row) -> tuple[object, ...]:
     first = row["repeats_sample"]
     others = " ".join(map(place, row["repeated_by"]))
     more = row["repeats"] - len(row["repeated_by"])

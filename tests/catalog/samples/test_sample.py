@@ -105,6 +105,17 @@ def test_a_duplicate_names_both_directions(fate_of):
     assert found["repeated_by"] == [{"shard": 1, "row": 0, "similarity": 0.5}]
 
 
+def test_a_sample_is_nearest_in_its_cluster_whether_or_not_it_is_a_duplicate(fate_of):
+    row = {"cluster": 4, "shard": 0, "row": 0, "similarity": 0.75,
+           "duplicate_shard": 0, "duplicate_row": 1}  # fmt: skip
+
+    lines = list(fate_lines(fate_of("0:0", ("duplicates", OWN, [row]))))
+
+    head = lines[lines.index("Nearest in its cluster") + 1]
+    assert head.split("  ")[-2:] == ["nearest", "nearest of"]
+    assert "duplicate" not in " ".join(lines)
+
+
 def test_a_manifest_that_removes_a_sample_gives_the_reason(fate_of):
     row = {**NEAR, **CROSSED, "kept": False, "reason": "nearer than the gap", "test_shard": 0}
     row = {name: row[name] for name in row if not name.startswith("gap_")}
