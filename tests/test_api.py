@@ -257,8 +257,6 @@ def test_labels_may_be_numbers():
 
 
 @pytest.mark.usefixtures("_untyped")
-def test_a_misspelt_model_of_seen_by_is_refused_with_the_known_ones():
-    with pytest.raises(
-        clipaudit.InputError, match="1 is 'refrence'; give one of target, reference"
-    ):
-        small_gaps(seen_by=["target", "refrence"])
+def test_an_unknown_model_of_seen_by_is_refused_with_the_known_ones():
+    with pytest.raises(clipaudit.InputError, match="1 is 'ref'; give one of target, reference"):
+        small_gaps(seen_by=["target", "ref"])
