@@ -2,6 +2,7 @@
 
 import difflib
 import json
+import shlex
 import types
 import typing
 from collections.abc import Iterable, Iterator
@@ -16,7 +17,8 @@ from clipaudit.config.settings import Settings, whole_settings
 from clipaudit.config.shipped import shipped
 from clipaudit.errors import ConfigError
 from clipaudit.plaindata import Json
-from clipaudit.suggestions import did_you_mean
+from clipaudit.plaintext import many
+from clipaudit.suggestions import did_you_mean, similar_path
 
 RUNS_PYTHON = "__use_yte__"  # turns on the YAML template engine in Snakemake's --configfile
 
@@ -26,9 +28,18 @@ def read_settings(path: Path, *, extended_by: tuple[Path, ...] = ()) -> dict[str
     if path in extended_by:
         raise ConfigError(f"{path}: extends itself via {', '.join(map(str, extended_by))}")
     try:
-        content = yaml.load(path.read_text(), _Loader)
-    except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:
+        with path.open() as file:  # not its text: errors then name the file
+            content = yaml.load(file, _Loader)
+    except OSError as error:
+        raise ConfigError(
+            f"{path}: cannot be read ({error.strerror}). Name a YAML file."
+        ) from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: cannot be read as YAML: {error}") from error
+    if content is None:
+        raise ConfigError(
+            f"{path}: is empty, expected settings. `clipaudit init` lists examples to start from."
+        )
     if not isinstance(content, dict):
         raise ConfigError(
             f"{path}: holds {type(content).__name__}, expected a mapping of settings."
@@ -55,7 +66,14 @@ def extended(content: Json, *, by: tuple[Path, ...] = ()) -> dict[str, Any]:
             f"extends: {content['extends']!r} is no path; name one file. It may itself extend "
             "another one."
         )
-    return _joined(read_settings(shipped(Path(content["extends"])), extended_by=by), own)
+    below = shipped(Path(content["extends"]))
+    if not below.exists():
+        near = similar_path(below)
+        raise ConfigError(
+            f"{f'{by[-1]}: ' if by else ''}extends {below}, which does not exist. "
+            + (f"Did you mean {near}?" if near else f"It is relative to {Path.cwd()}.")
+        )
+    return _joined(read_settings(below, extended_by=by), own)
 
 
 def _joined(below: Json, above: Json) -> dict[str, Any]:
@@ -76,12 +94,13 @@ class _Loader(yaml.CSafeLoader):
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         """Reject a key that occurs twice in one mapping; keys merged by `<<` may be replaced."""
-        own = [key.value for key, _ in node.value if key.tag != "tag:yaml.org,2002:merge"]
-        twice = next((key for key in own if own.count(key) > 1), None)
-        if twice is not None:
-            raise yaml.constructor.ConstructorError(
-                None, None, f"{twice!r} occurs twice in one section", node.start_mark
-            )
+        own = [key for key, _ in node.value if key.tag != "tag:yaml.org,2002:merge"]
+        for number, key in enumerate(own):
+            first = next((each for each in own[:number] if each.value == key.value), None)
+            if first is not None:
+                line = first.start_mark.line + 1
+                problem = f"{key.value!r} occurs twice in one section, first in line {line}"
+                raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
         return super().construct_mapping(node, deep)
 
 
@@ -108,9 +127,11 @@ def check_files(run: Settings, *, root: Path = Path()) -> None:
     """
     if run.without_data:
         return
-    missing = [
-        f"{where}: {path}" for where, path in _files_brought(run) if not (root / path).is_file()
-    ]
+    absent = [each for each in _files_brought(run) if not (root / each[1]).is_file()]
+    for where, path in absent:
+        if (root / path).is_dir():
+            raise ConfigError(_of_a_folder(where, path))
+    missing = [f"{where}: {path}" for where, path in absent]
     missing += [
         f"{where}: {path}"
         for audit, section in run.audits()
@@ -121,9 +142,22 @@ def check_files(run: Settings, *, root: Path = Path()) -> None:
         shown = "\n  ".join(missing[:10])
         more = f"\n  and {len(missing) - 10} more" if len(missing) > 10 else ""
         raise ConfigError(
-            f"{len(missing)} files that the settings name do not exist:\n  {shown}{more}\n"
+            f"{many(len(missing), 'file')} that the settings name "
+            f"{'does' if len(missing) == 1 else 'do'} not exist:\n  {shown}{more}\n"
             "Correct the paths; they are relative to the folder that snakemake runs in."
         )
+
+
+def _of_a_folder(where: str, path: str) -> str:
+    """Return the message about a folder where a setting needs files."""
+    if not where.endswith(".shards"):
+        return f"{where}: {path} is a folder, expected a file. Name the file."
+    corpus = where.split(".")[1]
+    return (
+        f"{where}: {path} is a folder, expected its files. Write a pattern such as "
+        f"{Path(path)}/{{00000..00041}}.tar; `clipaudit import tars {shlex.quote(path)} --name "
+        f"{corpus}` prints that of this folder."
+    )
 
 
 def _files_brought(run: Settings) -> Iterator[tuple[str, str]]:

@@ -110,8 +110,11 @@ def test_a_duplicate_key_is_refused(tmp_path):
     path = tmp_path / "run.yaml"
     path.write_text("corpora:\n  large: {shards: a.tar}\n  large: {shards: b.tar}\n")
 
-    with pytest.raises(ConfigError, match=r"run.yaml: .*'large' occurs twice in one section"):
+    with pytest.raises(ConfigError) as refused:
         read_settings(path)
+    message = str(refused.value)
+    assert "run.yaml: cannot be read as YAML: 'large' occurs twice in one section" in message
+    assert f'first in line 2\n  in "{path}", line 3' in message
 
 
 @pytest.mark.parametrize("text", ["", "- 1", "a: [", "a: !!python/object:os.system {}"])
@@ -121,6 +124,36 @@ def test_a_file_that_is_not_settings_is_refused(tmp_path, text):
 
     with pytest.raises(ConfigError, match=r"run\.yaml"):
         read_settings(path)
+
+
+def test_an_error_in_yaml_names_the_file(tmp_path):
+    (tmp_path / "run.yaml").write_text("results: a\nstore: [")
+
+    with pytest.raises(ConfigError, match=r'in ".*/run\.yaml", line 3') as refused:
+        read_settings(tmp_path / "run.yaml")
+    assert "unicode string" not in str(refused.value)
+
+
+def test_an_empty_file_is_called_empty(tmp_path):
+    (tmp_path / "run.yaml").write_text("# nothing yet\n")
+
+    with pytest.raises(ConfigError, match=r"run\.yaml: is empty, expected settings\. `clipaudit i"):
+        read_settings(tmp_path / "run.yaml")
+
+
+def test_a_missing_file_to_extend_is_named_with_the_file_that_extends_it(tmp_path):
+    (tmp_path / "run.yaml").write_text("extends: nope.yaml\n")
+
+    with pytest.raises(ConfigError, match=r"run\.yaml: extends nope\.yaml, which does not exist\."):
+        read_settings(tmp_path / "run.yaml")
+
+
+def test_a_misspelt_file_to_extend_is_answered_with_a_similar_one(tmp_path):
+    (tmp_path / "base.yaml").write_text("results: results\n")
+    (tmp_path / "run.yaml").write_text(f"extends: {tmp_path}/bse.yaml\n")
+
+    with pytest.raises(ConfigError, match=r"does not exist\. Did you mean .*/base\.yaml\?"):
+        read_settings(tmp_path / "run.yaml")
 
 
 @pytest.mark.parametrize("below", [["a.yaml", "b.yaml"], 5])
@@ -154,3 +187,23 @@ def test_a_missing_label_map_is_a_missing_file(settings, tmp_path):
 
     with pytest.raises(ConfigError, match=r"corpora\.a\.label_map\.classes.*map\.txt"):
         check_files(parse_settings(settings), root=tmp_path)
+
+
+def check_shards(folder, shards):
+    check_files(parse_settings({"corpora": {"web": {"shards": shards}}}), root=folder)
+
+
+def test_one_missing_file_is_counted_in_the_singular(tmp_path):
+    with pytest.raises(ConfigError, match=r"^1 file that the settings name does not exist:"):
+        check_shards(tmp_path, "gone.tar")
+
+
+def test_a_folder_of_shards_is_answered_with_the_pattern_to_write(tmp_path):
+    (tmp_path / "my web").mkdir()
+
+    with pytest.raises(ConfigError) as refused:
+        check_shards(tmp_path, "my web/")
+
+    message = str(refused.value)
+    assert message.startswith("corpora.web.shards: my web/ is a folder, expected its files.")
+    assert "such as my web/{00000..00041}.tar; `clipaudit import tars 'my web/' --name" in message
