@@ -85,5 +85,5 @@ def test_blurred_shards_need_not_exist_but_their_source_and_detector_must(tmp_pa
         (tmp_path / f"{name}.tar").touch()
     check_files(parse_settings(settings()), root=tmp_path)
 
-    with pytest.raises(ConfigError, match=r"1 files .*\n.*plain\.blurred\.detector: no\.onnx"):
+    with pytest.raises(ConfigError, match=r"1 file .*\n.*plain\.blurred\.detector: no\.onnx"):
         check_files(parse_settings(settings(detector="no.onnx")), root=tmp_path)
