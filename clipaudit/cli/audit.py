@@ -13,7 +13,7 @@ from typing import NoReturn
 
 import click
 
-from clipaudit.cli.options import Cores, format_option, gpus_option
+from clipaudit.cli.options import cores_option, format_option, gpus_option
 
 SETTINGS = "settings.yaml"
 PROFILE = "local"
@@ -47,14 +47,7 @@ STOPPED = "Stopped. The same command continues."
     show_default=True,
     help="Folder for settings, results, store and report.",
 )
-@click.option(
-    "--cores",
-    type=Cores(),
-    metavar="N",
-    default="all",
-    show_default=True,
-    help="Cores to use, or `all`.",
-)
+@cores_option("Cores to use, or `all`.", default="all", show_default=True)
 @gpus_option
 @click.option("--plan", "planned", is_flag=True, help="Show what would be computed, and stop.")
 @format_option("text", "json", help="How to print the answers.")

@@ -133,16 +133,16 @@ def profile_option(help: str) -> Decorator:
     )
 
 
-class Cores(click.ParamType):
-    """A number of cores: a whole number of 1 or more, or `all`."""
+def cores_option(help: str, **settings: Any) -> Decorator:  # noqa: ANN401
+    """Add the option for Snakemake's cores; `settings` are further ones of click's option."""
+    return click.option("--cores", callback=_checked_cores, metavar="N", help=help, **settings)
 
-    name = "cores"
 
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the value for Snakemake, for which 0 cores is a run that never ends."""
-        if value != "all" and not (value.isascii() and value.isdecimal() and int(value) >= 1):
-            self.fail(f"{value!r} is neither a whole number of 1 or more, nor all.", param, ctx)
+def _checked_cores(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Return a number of cores, or `all`. With 0 cores, Snakemake would wait for one forever."""
+    if value in (None, "all") or (value.isascii() and value.isdecimal() and int(value) >= 1):
         return value
+    raise click.BadParameter(f"{value!r} is neither a whole number of 1 or more, nor all.")
 
 
 _SETTINGS = (".yaml", ".yml")

@@ -7,7 +7,7 @@ from itertools import takewhile
 import click
 
 from clipaudit.cli import completion
-from clipaudit.cli.options import Cores, gpus_option, profile_option, settings_first
+from clipaudit.cli.options import cores_option, gpus_option, profile_option, settings_first
 
 
 @click.command()
@@ -18,12 +18,7 @@ from clipaudit.cli.options import Cores, gpus_option, profile_option, settings_f
     shell_complete=completion.targets,
 )
 @profile_option("Where and how jobs run: a folder, or a profile of Snakemake's or clipaudit's.")
-@click.option(
-    "--cores",
-    type=Cores(),
-    metavar="N",
-    help="Cores to use, or `all`.  [default: the profile's]",
-)
+@cores_option("Cores to use, or `all`.  [default: the profile's]")
 @gpus_option
 def run(arguments: tuple[str, ...], profile: str, cores: str | None, gpus: int | None) -> None:
     """Compute TARGETs, by default the whole report, with the settings in the file SETTINGS.
