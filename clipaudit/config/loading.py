@@ -172,6 +172,9 @@ def _files_brought(run: Settings) -> Iterator[tuple[str, str]]:
         named[f"label_sets.{name}.classes"] = label_set.classes
     for name, architecture in run.architectures.items():
         named[f"architectures.{name}.vocabulary"] = architecture.vocabulary
+    for name, encoder in run.encoders.items():
+        if encoder.architecture and run.architectures[encoder.architecture].definition:
+            named[f"encoders.{name}.pretrained"] = encoder.pretrained  # open_clip has no tag of it
     for name, corpus in run.corpora.items():
         if corpus.blurred is not None:
             named[f"corpora.{name}.blurred.detector"] = corpus.blurred.detector

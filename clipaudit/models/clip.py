@@ -298,7 +298,7 @@ def _fault(model: torch.nn.Module, path: Path, error: Exception) -> str:
         weights = load_state_dict(str(path), weights_only=True)
     except _DAMAGES as damage:
         detail = str(damage).partition(". ")[0] or "it is empty"
-        return f"damaged, or not a file of weights ({detail}). Copy or save it again."
+        return f"damaged, or not a checkpoint of only weights ({detail}). Copy or save it again."
     except _MISFITS:
         return _NOT_WEIGHTS
     shapes = {name: _shape(each) for name, each in _renamed(model, weights).items()}

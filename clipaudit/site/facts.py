@@ -42,8 +42,8 @@ class Drop:
 def drop_sentence(samples: int, corpus: str, reason: str) -> str:
     """Return the sentence about drops, for the terminal and the report.
 
-    >>> drop_sentence(1500, "train", "corrupt image")
-    '1,500 of train could not be used: corrupt image'
+    >>> drop_sentence(150, "train", "corrupt image")
+    '150 of train could not be used: corrupt image'
     """
     return f"{count(samples)} of {corpus} could not be used: {reason}"
 

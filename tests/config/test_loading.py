@@ -179,6 +179,25 @@ def test_files_that_a_world_generates_need_not_exist(tmp_path, settings):
     check_files(parse_settings(settings), root=tmp_path)
 
 
+def test_weights_of_a_defined_architecture_are_a_file(tmp_path):
+    settings = {
+        "architectures": {
+            "own": {"definition": {"embed_dim": 8}},
+            "b32": {"open_clip": "ViT-B-32"},
+        },
+        "encoders": {
+            "mine": {"architecture": "own", "pretrained": "none.pt"},
+            "openai": {"architecture": "b32", "pretrained": "openai"},
+        },
+    }
+    missing = (
+        r"^1 file that the settings name does not exist:\s+encoders\.mine\.pretrained: none\.pt"
+    )
+
+    with pytest.raises(ConfigError, match=missing):
+        check_files(parse_settings(settings), root=tmp_path)
+
+
 def test_a_missing_label_map_is_a_missing_file(settings, tmp_path):
     settings["label_sets"]["own"] = {"classes": "own.txt"}
     settings["corpora"]["a"] |= {"labels": "own"}
