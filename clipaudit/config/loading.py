@@ -172,9 +172,8 @@ def _files_brought(run: Settings) -> Iterator[tuple[str, str]]:
         named[f"label_sets.{name}.classes"] = label_set.classes
     for name, architecture in run.architectures.items():
         named[f"architectures.{name}.vocabulary"] = architecture.vocabulary
-    for name, encoder in run.encoders.items():
-        if encoder.architecture and run.architectures[encoder.architecture].definition:
-            named[f"encoders.{name}.pretrained"] = encoder.pretrained  # open_clip has no tag of it
+    for name, weights in _needed_weights(run).items():
+        named[f"encoders.{name}.pretrained"] = weights
     for name, corpus in run.corpora.items():
         if corpus.blurred is not None:
             named[f"corpora.{name}.blurred.detector"] = corpus.blurred.detector
@@ -189,6 +188,22 @@ def _files_brought(run: Settings) -> Iterator[tuple[str, str]]:
     for name, given in run.embeddings.items():
         for path in [*given.array_files, *given.metadata_files]:
             yield f"embeddings.{name}", path
+
+
+def _needed_weights(run: Settings) -> dict[str, str | None]:
+    """Return the files of weights of encoders that embed, by encoder.
+
+    For an architecture with a definition open_clip has no tags. An encoder whose embeddings are
+    given may have no weights.
+    """
+    given = {encoder for encoder, _ in run.given_embeddings()}
+    return {
+        name: encoder.pretrained
+        for name, encoder in run.encoders.items()
+        if name not in given
+        and encoder.architecture is not None
+        and run.architectures[encoder.architecture].definition is not None
+    }
 
 
 def json_schema(plugged: Iterable[str] = ()) -> str:

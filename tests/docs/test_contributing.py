@@ -26,6 +26,7 @@ CHECKS = [
     "snakefmt --check Snakefile rules",
     "snakemake --lint",
 ]
+SHOWN = ["-o", "faulthandler_timeout=120", "-o", "faulthandler_exit_on_timeout=true"]  # if it hangs
 PAGES = ["tests/test_architecture.py", "tests/test_rooms.py", "tests/docs/test_drawings.py"]
 
 
@@ -105,9 +106,8 @@ def test_all_diffs_together_pass_the_checks(changed, check):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.long
 def test_the_tests_of_the_diffs_pass_with_those_of_pages_and_rooms(changed):
-    said = changed.python("-m", "pytest", "-q", *NEW_TESTS, *PAGES)
+    said = changed.python("-m", "pytest", "-q", *SHOWN, *NEW_TESTS, *PAGES)
 
     assert len(NEW_TESTS) == len(DIFFS)
     assert "passed" in said

@@ -300,6 +300,7 @@ def said(training, curves):
     return repr((digests, curves["loss"].to_pylist()))
 
 
+@pytest.mark.long
 def test_another_process_gives_the_same_bytes(training, tmp_path, pytestconfig):
     tests = pytestconfig.rootpath / "tests"
 

@@ -118,6 +118,7 @@ def test_after_a_signal_nothing_runs_on(data, send, number, status):
     assert not (data / "audit/results/report").exists()
 
 
+@pytest.mark.long
 def test_the_answer_matches_the_truth_and_a_new_tar_is_the_only_one_read(data):
     told = answer(data)
     assert with_copy(told) == planted(data) > 0

@@ -40,6 +40,7 @@ def test_a_classifier_is_tested_on_the_classes_that_the_labels_stand_for(fresh):
     assert mapped["right_rank"].to_pylist() == list(map(list.index, ranked, right))
 
 
+@pytest.mark.long
 def test_an_invalid_label_is_one_error_before_any_training(fresh):
     shards = [f"data/micro/{name}/00000.tar" for name in ("small", "val", "sketch")]
     fresh.run(target=" ".join(shards))

@@ -91,6 +91,7 @@ def test_edited_code_of_the_package_embeds_again(project):
     assert "embed" in project.computed_steps(before)
 
 
+@pytest.mark.long
 def test_a_broken_plugin_is_one_message_without_a_traceback(project):
     install(project.folder / "site", encoder="import nowhere")
 
@@ -109,6 +110,7 @@ def test_a_plugin_that_is_not_installed_stops_before_the_first_job(project):
     assert "rule" not in output
 
 
+@pytest.mark.long
 def test_candidates_for_copies_come_from_the_encoder(project):
     colours = "\nencoders: {colours: {plugin: colours}}\n\ncopies:\n  encoders: [colours]\n"
     project.edit("config/micro_copies.yaml", "\ncopies:\n", colours)

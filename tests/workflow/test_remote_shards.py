@@ -59,6 +59,7 @@ def moved(finished, tmp_path):
         yield project
 
 
+@pytest.mark.long
 def test_a_corpus_that_moves_to_s3_recomputes_nothing(moved, finished):
     before = moved.computed()
 

@@ -36,6 +36,7 @@ def test_touching_inputs_computes_nothing(project):
     assert project.digests() == digests
 
 
+@pytest.mark.long
 def test_removed_results_are_restored_from_the_store(project):
     before, digests = project.computed(), project.digests()
     shutil.rmtree(project.results)
@@ -62,6 +63,7 @@ def test_changed_gap_code_with_the_same_result_recomputes_only_the_gap(project):
     assert project.digests() == digests
 
 
+@pytest.mark.long
 def test_changed_gap_code_trains_only_the_set_that_it_changes(project):
     """The rule now drops one more sample of each part, only for the sketches."""
     before = project.computed()
@@ -148,6 +150,7 @@ def test_a_new_test_set_is_the_only_one_searched_in_each_part(project):
     assert "all as they were written" in verified
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
@@ -208,6 +211,7 @@ def test_a_shorter_training_run_leaves_no_epoch_of_a_longer_one(project):
     assert list(epochs.glob("*.json")) == []
 
 
+@pytest.mark.long
 def test_two_manifests_with_the_same_content_are_trained_once(project):
     """One removes half of the samples, one keeps half; both jobs are ready at the same time."""
     before = project.computed()
