@@ -8,7 +8,7 @@ BIN    := .venv/bin
 # Docker images often forbid Python to keep compiled modules, but each job of a run starts Python anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo digits clipart test test-long test-avx2 check check-style check-types check-rules check-words lock
+.PHONY: demo digits clipart test test-long test-all test-avx2 check check-style check-types check-rules check-words lock
 
 demo: .venv/.synced
 	$(BIN)/clipaudit run
@@ -30,9 +30,12 @@ data/clipart/clipart.json: | .venv/.synced
 test: .venv/.synced .uv/moto/.synced
 	$(BIN)/pytest -n 3 -m "not slow and not long and not gpu and not browser and not slurm"
 
-# With `make test`, all that takes less than a minute.
 test-long: .venv/.synced .uv/moto/.synced
 	$(BIN)/pytest -n 2 -m "long and not gpu"
+
+# Both together share their finished runs.
+test-all: .venv/.synced .uv/moto/.synced
+	$(BIN)/pytest -n 3 -m "not slow and not gpu and not browser and not slurm"
 
 # The tests of code that computes differently on processors without AVX-512, run as on these.
 test-avx2: .venv/.synced
