@@ -2,9 +2,9 @@
 
 Text corpora have one caption (`.txt`, else a field of the JSON, `caption` unless another is named),
 or several (a list in the JSON, `captions` unless another is named, else the lines of `.txt`), like
-COCO. Labelled ones have
-a class number (`.cls`, else `cls` or `label` in the JSON) from which a caption can be made, "a
-photo of a {}" in Mayilvahanan et al. (https://arxiv.org/abs/2310.09562). Standard library only.
+COCO. Labelled ones have a class number (`.cls`, else `cls` or `label` in the JSON) from which a
+caption can be made, "a photo of a {}" in Mayilvahanan et al. (https://arxiv.org/abs/2310.09562).
+Standard library only.
 """
 
 import json

@@ -3,9 +3,8 @@
 Index, embedding and training open images here, so that they agree on what an image is: the first
 frame in RGB, as webdataset's `pilrgb` (what open_clip trains on) decodes it, without EXIF rotation
 and without transparency. Only grey images of 16 bits differ: they keep their upper 8 bits, while
-Pillow's conversion makes all but the darkest pixels white.
-Pillow's warnings are silenced: they concern either harmless oddities (EXIF, palettes) or images
-refused here.
+Pillow's conversion makes all but the darkest pixels white. Pillow's warnings are silenced: they
+concern either harmless oddities (EXIF, palettes) or images refused here.
 """
 
 import io

@@ -23,13 +23,7 @@ from clipaudit.corpora.reasons import (
     UNREAD_FORMAT,
     Unusable,
 )
-from clipaudit.corpora.shards import (
-    IMAGE_EXTENSIONS,
-    UNREAD_EXTENSIONS,
-    RawSample,
-    first_image,
-    raw_samples,
-)
+from clipaudit.corpora.shards import IMAGE_EXTENSIONS, RawSample, first_image, raw_samples
 
 SAMPLES = pa.schema(
     [
@@ -48,6 +42,8 @@ SAMPLES = pa.schema(
     ]
 )
 MAX_TEXT_BYTES = 1 << 20  # of .txt, .cls or .json; img2dataset's JSON with EXIF is some 10 kB
+# Endings of images that open_clip_train passes over, and so does clipaudit
+_UNREAD_EXTENSIONS = ("gif", "bmp", "tif", "tiff", "avif", "heic", "heif", "jp2", "jxl", "svg")
 _UID = re.compile(r"[0-9a-fA-F]{32}")
 
 _log = logging.getLogger(__name__)
@@ -165,7 +161,7 @@ def _columns(
 
 def _without_image(members: Mapping[str, bytes]) -> Unusable:
     held = ", ".join(sorted(members)) or "nothing"
-    unread = any(name.rpartition(".")[2] in UNREAD_EXTENSIONS for name in members)
+    unread = any(name.rpartition(".")[2] in _UNREAD_EXTENSIONS for name in members)
     reason = UNREAD_FORMAT if unread else NO_IMAGE
     dotted = any(name.rpartition(".")[2] in IMAGE_EXTENSIONS for name in members)
     hint = " (a key ends at the first dot of its file's name)" if dotted else ""

@@ -29,8 +29,6 @@ from clipaudit.remote.stubs import SUFFIX as STUB
 from clipaudit.remote.stubs import open_stub
 
 IMAGE_EXTENSIONS = ("jpg", "png", "jpeg", "webp")  # open_clip_train's order: the first one counts
-# Endings of images that open_clip_train passes over, and so does clipaudit
-UNREAD_EXTENSIONS = ("gif", "bmp", "tif", "tiff", "avif", "heic", "heif", "jp2", "jxl", "svg")
 MAX_SAMPLE_BYTES = 1 << 28  # 256 MiB: the largest image that Pillow opens by default, in RGB
 MAX_NAME_BYTES = 4096  # PATH_MAX of Linux
 LIST, TABLE = ".images", ".parquet"  # endings of shards that are not tars
