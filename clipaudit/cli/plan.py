@@ -107,7 +107,7 @@ def plan(
     stated: Path | None,
     samples: tuple[str, ...],
 ) -> None:
-    """Show what a run would compute for TARGETs (default: all_tables), why, and at what cost.
+    """Show what `run` would compute for TARGETs (default: the whole report), why, and its cost.
 
     A first argument that ends in .yaml or .yml is the file SETTINGS; without it, the demo's
     settings apply. Certain jobs will compute. Possible jobs read outputs of other jobs: they
@@ -125,7 +125,7 @@ def plan(
     from clipaudit.lineage.planning.forecasts import outlook
     from clipaudit.lineage.planning.freezable import freezable_encoders
     from clipaudit.lineage.planning.shortages import refuse_shortages
-    from clipaudit.steps.command import profile_path
+    from clipaudit.steps.command import EVERYTHING, profile_path
     from clipaudit.steps.jobs import read_workflow
 
     settings, targets = settings_first(arguments)
@@ -133,7 +133,7 @@ def plan(
     options = ["--profile", profile_path(profile)]
     options += ["--configfile", *files] if files else []
     options += ["--config", *pairs] if pairs else []
-    workflow = read_workflow(targets, options)
+    workflow = read_workflow(targets or EVERYTHING, options)
     if workflow.run is not None:
         refuse_shortages(workflow.run)
     gc.freeze()  # the graph lives to the end; walking over it at exit costs a tenth of the time
