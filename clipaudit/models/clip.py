@@ -102,8 +102,6 @@ def _define(architecture: Architecture) -> tuple[Definition, Tokenizer]:
         )
     if architecture.vocabulary is not None:
         return definition, own_vocabulary(definition["text_cfg"], Path(architecture.vocabulary))
-    if architecture.open_clip is not None:
-        return definition, open_clip.get_tokenizer(architecture.open_clip)
     return definition, plain_tokenizer(definition["text_cfg"], None)
 
 

@@ -67,8 +67,12 @@ def _hugging_face(source: str, options: Definition, **own: Any) -> Tokenizer:  #
     try:
         tokenizer: Tokenizer = HFTokenizer(source, **own, **options, trust_remote_code=False)
     except (OSError, ValueError) as error:
-        raise _unreadable(source, error) from error
+        step = "" if Path(source).is_dir() else _DOWNLOAD
+        raise InputError(f"{_unreadable(source, error)}{step}") from error
     return tokenizer
+
+
+_DOWNLOAD = " Download it on a machine with a network and set HF_HOME."
 
 
 def _unreadable(source: str, error: Exception) -> InputError:

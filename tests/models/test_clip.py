@@ -272,6 +272,13 @@ def test_a_tag_is_loaded_from_the_hub_cache(hub, architecture, clip):
     assert "QuickGELU" in str(loaded.model)
 
 
+def test_a_named_model_whose_tokenizer_is_not_cached_gives_the_next_step(hub):
+    architecture = Architecture(open_clip="ViT-B-16-SigLIP")
+
+    with pytest.raises(InputError, match=r"timm/ViT-B-16-SigLIP: its tokenizer .* set HF_HOME\.$"):
+        build(architecture, seed=0)
+
+
 def test_a_tag_that_is_not_cached_gives_an_error_with_the_next_step(hub, architecture):
     with pytest.raises(InputError, match="tiny-test mine: not in the hub cache"):
         from_pretrained(named(architecture), "mine")
