@@ -5,8 +5,8 @@ from clipaudit.steps.workflow import Step, run_step
 
 def compute(step: Step) -> None:
     """Detect the objects."""
-    from clipaudit.corpora.drops import DROPS, Drops
-    from clipaudit.memorization.detection import detect_objects
+    from clipaudit.corpora.drops import DROPS, Drops, refuse_only_unusable
+    from clipaudit.memorization.detection import NOT_FINITE, detect_objects
     from clipaudit.memorization.detectors import Detector, load_detector
     from clipaudit.memorization.objects import OBJECTS, VOCABULARY
     from clipaudit.memorization.plugged_annotator import PluggedAnnotator, annotate_objects
@@ -28,7 +28,7 @@ def compute(step: Step) -> None:
         objects = annotate_objects(shards, samples, detector, running, drops=drops)
     else:
         detector = load_detector(settings.checkpoint, device=device)
-        objects = detect_objects(
+        found = detect_objects(
             shards,
             step.table("samples"),
             detector,
@@ -39,6 +39,7 @@ def compute(step: Step) -> None:
             device=device,
             drops=drops,
         )
+        objects = refuse_only_unusable(found, drops, NOT_FINITE, of=settings.checkpoint)
     step.write_tables("objects", objects, OBJECTS)
     step.write_table("vocabulary", detector.vocabulary(), VOCABULARY)
     step.write_table("drops", drops.table(), DROPS)

@@ -7,12 +7,8 @@ def compute(step: Step) -> None:
     """Embed the images."""
     import pyarrow as pa
 
-    from clipaudit.corpora.drops import DROPS, Drops
-    from clipaudit.embeddings.embedding import (
-        embed_images,
-        embeddings_schema,
-        refuse_only_unusable,
-    )
+    from clipaudit.corpora.drops import DROPS, Drops, refuse_only_unusable
+    from clipaudit.embeddings.embedding import NOT_FINITE, embed_images, embeddings_schema
     from clipaudit.models.device import use_device
     from clipaudit.models.encoders import ModelSettings
     from clipaudit.models.pictures import Running
@@ -31,7 +27,8 @@ def compute(step: Step) -> None:
         encoder=name,
         drops=drops,
     )
-    rows = refuse_only_unusable(batches, drops, of=f"{name} ({asked.source(weights)})")
+    source = f"{name} ({asked.source(weights)})"
+    rows = refuse_only_unusable(batches, drops, NOT_FINITE, of=source)
     schema = embeddings_schema(name, model.dimension)
     step.write_tables("embeddings", (pa.Table.from_batches([each]) for each in rows), schema)
     step.write_table("drops", drops.table(), DROPS)

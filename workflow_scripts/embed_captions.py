@@ -7,9 +7,9 @@ def compute(step: Step) -> None:
     """Embed the captions."""
     import pyarrow as pa
 
-    from clipaudit.corpora.drops import DROPS, Drops
+    from clipaudit.corpora.drops import DROPS, Drops, refuse_only_unusable
     from clipaudit.embeddings.caption_embedding import embed_captions
-    from clipaudit.embeddings.embedding import embeddings_schema, refuse_only_unusable
+    from clipaudit.embeddings.embedding import NOT_FINITE, embeddings_schema
     from clipaudit.models.device import use_device
     from clipaudit.models.encoders import ModelSettings
 
@@ -26,7 +26,8 @@ def compute(step: Step) -> None:
         device=device,
         drops=drops,
     )
-    rows = refuse_only_unusable(batches, drops, of=f"{name} ({asked.source(weights)})")
+    source = f"{name} ({asked.source(weights)})"
+    rows = refuse_only_unusable(batches, drops, NOT_FINITE, of=source)
     schema = embeddings_schema(name, clip.dimension)
     step.write_tables("embeddings", (pa.Table.from_batches([each]) for each in rows), schema)
     step.write_table("drops", drops.table(), DROPS)

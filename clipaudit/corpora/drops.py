@@ -1,10 +1,16 @@
 """Records which rows were left out and why, so that rows in = rows out + drops."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import pyarrow as pa
+
+from clipaudit.errors import InputError
+from clipaudit.plaintext import plain
+
+Rows = TypeVar("Rows", pa.RecordBatch, pa.Table)
 
 DROPS = pa.schema(
     [
@@ -48,3 +54,24 @@ def table_of_rows(rows: Iterable[tuple[object, ...]], schema: pa.Schema) -> pa.T
         pa.array(column, type=field.type) for column, field in zip(columns, schema, strict=True)
     ]
     return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def refuse_only_unusable(
+    tables: Iterable[Rows], drops: Drops, reason: str, *, of: str
+) -> Iterator[Rows]:
+    """Yield the `tables` of a part; raise InputError at their end if `reason` dropped all rows.
+
+    Single samples whose numbers are not finite are drops. If all are, the weights `of` the model
+    are damaged, and no drop is about an image.
+    """
+    rows = 0
+    for table in tables:
+        rows += len(table)
+        yield table
+    lost = [row for row in drops.rows if row[4] == reason]
+    if lost and not rows:
+        shard, row, key = lost[0][:3]
+        raise InputError(
+            f"{reason} for all {len(lost)} samples, first shard {shard}, row {row}, key "
+            f"{plain(key)!r}: check the weights of {of}"
+        )

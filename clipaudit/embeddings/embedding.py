@@ -4,7 +4,7 @@ The model computes in float32, or in bfloat16 if its settings say so. Its output
 length in float32, then rounded to float16: every later stage compares these stored numbers exactly.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,6 @@ from clipaudit.corpora.vectors import binary_rows
 from clipaudit.errors import InputError
 from clipaudit.models.embedder import Embedder
 from clipaudit.models.pictures import Fault, Running
-from clipaudit.plaintext import plain
 
 NOT_FINITE = "embedding not finite"
 TOO_LONG = "embedding norm above 4"
@@ -84,27 +83,6 @@ def embedding_rows(
     return pa.record_batch(
         [np.full(len(kept), shard, np.int32), kept, binary_rows(halves[usable])], schema=schema
     )
-
-
-def refuse_only_unusable(
-    batches: Iterable[pa.RecordBatch], drops: Drops, *, of: str
-) -> Iterator[pa.RecordBatch]:
-    """Yield the EMBEDDINGS of `batches`; raise InputError at their end if none is finite.
-
-    Single embeddings that are not finite are drops. If all are, the weights `of` the model are
-    damaged, and no drop is about an image.
-    """
-    rows = 0
-    for batch in batches:
-        rows += len(batch)
-        yield batch
-    lost = [row for row in drops.rows if row[4] == NOT_FINITE]
-    if lost and not rows:
-        shard, row, key = lost[0][:3]
-        raise InputError(
-            f"all {len(lost)} embeddings are not finite, first shard {shard}, row {row}, key "
-            f"{plain(key)!r}: check the weights of {of}"
-        )
 
 
 def embed_arrays(

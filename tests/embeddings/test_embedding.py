@@ -10,12 +10,9 @@ from tinyclip import index, text_shards, without, write_shard
 from clipaudit.corpora.drops import Drops
 from clipaudit.embeddings.embedding import (
     embed_images,
-    embedding_rows,
     embeddings_schema,
-    refuse_only_unusable,
     unit_halves,
 )
-from clipaudit.errors import InputError
 from clipaudit.models.clip_features import ClipEmbedder
 from clipaudit.models.pictures import Running
 
@@ -146,30 +143,6 @@ def test_non_finite_embeddings_are_dropped(shards, clip):
 
     assert len(table) == 0
     assert drops["reason"].to_pylist() == ["embedding not finite"] * len(samples)
-
-
-def refused(vectors):
-    """Return the rows of a part with these vectors, unless none of them is usable."""
-    drops, schema = Drops("embed"), embeddings_schema("own", 2)
-    features = np.array(vectors, np.float32).reshape(-1, 2)
-    numbers = list(range(len(features)))
-    batch = embedding_rows(3, numbers, list(map(str, numbers)), features, schema, drops)
-    (rows,) = refuse_only_unusable([batch], drops, of="own (own.pt)")
-    return rows
-
-
-def test_a_part_whose_embeddings_are_all_not_finite_is_refused():
-    expected = (
-        r"all 2 .* not finite, first shard 3, row 0, key '0': check the weights of own \(own.pt"
-    )
-
-    with pytest.raises(InputError, match=expected):
-        refused([[np.nan, 1], [np.nan, 2]])
-
-
-@pytest.mark.parametrize("vectors", [[[np.nan, 1], [1, 1]], []])
-def test_a_part_with_a_finite_embedding_or_without_samples_is_not_refused(vectors):
-    assert len(refused(vectors)) == len(vectors) // 2
 
 
 def test_no_samples_give_no_rows(shards, clip):
