@@ -55,7 +55,7 @@ def prov(
     """
     if form == "openlineage" and (summary or no_files or terms):
         raise click.UsageError("--summary, --no-files and --license need --format ro-crate.")
-    from clipaudit.plaintext import plain
+    from clipaudit.plaintext import many, plain
     from clipaudit.provenance.crate import METADATA, write_crate
     from clipaudit.provenance.events import write_events
     from clipaudit.provenance.recorded import recorded
@@ -73,5 +73,7 @@ def prov(
         else:
             write_events(run, opened, new)
     click.echo(
-        f"{plain(output)}: {len(run.records)} actions behind {len(run.targets)} files", err=True
+        f"{plain(output)}: {many(len(run.records), 'action')} behind "
+        f"{many(len(run.targets), 'file')}",
+        err=True,
     )

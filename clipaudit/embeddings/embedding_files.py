@@ -69,6 +69,13 @@ class EmbeddingFiles:
             )
         self.dimension = next(iter(widths))
 
+    @property
+    def first_value(self) -> str:
+        """Return the column's first value in the first file, for a message; "" if it is empty."""
+        with pq.ParquetFile(self.pairs[0][1]) as file:
+            batch = next(file.iter_batches(1, columns=[self.column]), None)
+            return "" if batch is None or not len(batch) else str(batch[0][0].as_py())
+
     def find(self, wanted: pa.Array) -> tuple[Places, Places]:
         """Return the file and the row of each wanted value; -1 if none has it.
 

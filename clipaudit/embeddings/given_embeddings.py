@@ -77,6 +77,6 @@ def _refuse_losses(
     raise InputError(
         f"{len(lost)} of {len(samples)} samples have no embedding, first shard {first['shard']}, "
         f"row {first['row']}: {join_on} {value!r} is not among the {sum(given.rows)} values of "
-        f"{given.column} in {given.pairs[0][1]} and on. Name other files or another column, or "
-        "allow a share by `may_lack`."
+        f"{given.column} in {given.pairs[0][1]} and on, such as {plain(given.first_value)!r}. Name "
+        "other files or another column, or allow a share by `may_lack`."
     )

@@ -27,6 +27,7 @@ from clipaudit.exports.pictures import (
 )
 from clipaudit.exports.rows import Rows, Tally, meaning
 from clipaudit.plaindata import Row
+from clipaudit.plaintext import many
 
 METADATA = "metadata.json"  # marks a folder of this format
 VERSION = "1.0.0"  # of the format: each later FiftyOne upgrades it to its own
@@ -67,7 +68,7 @@ def write_fiftyone(rows: Rows, folder: Path, *, pictures: bool = True) -> Tally:
                 tally.rows += 1
         file.write("\n]}\n")
     if left_out:
-        tally.notes.append(f"{left_out} rows without a usable image are left out")
+        tally.notes.append(f"left out, without a usable image: {many(left_out, 'row')}")
     return tally
 
 

@@ -20,7 +20,7 @@ from clipaudit.corpora.statements import is_text, shown_value
 from clipaudit.errors import InputError
 from clipaudit.imports.blocks import Imported, file_patterns, part_size
 from clipaudit.imports.folder_tables import lies_within
-from clipaudit.plaintext import plain
+from clipaudit.plaintext import many, plain
 from clipaudit.store.outputs import replaced
 
 RELATION, ATTRIBUTION, ORDER = "relation_name", "attributes", "caption_options"
@@ -98,7 +98,8 @@ def import_aro(folder: Path, name: str, *, annotations: Path, shards: Path) -> I
         "captions": "none",
     }
     counted = (
-        f"{len(kept):,} of {len(cases):,} cases in {len(paths):,} shards, {kinds:,} kinds; "
+        f"{len(kept):,} of {len(cases):,} cases in {many(len(paths), 'shard')}, "
+        f"{many(kinds, 'kind')}; "
         f"{len(cases) - len(kept):,} of symmetric relations or of rare pairs are left out"
     )
     return Imported({"corpora": {name: block}}, [counted, note])

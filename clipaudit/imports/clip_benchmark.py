@@ -16,6 +16,7 @@ from clipaudit.evaluation.suite_folders import (
     read_templates,
 )
 from clipaudit.imports.blocks import Imported, file_patterns, part_size
+from clipaudit.plaintext import many
 
 
 def import_clip_benchmark(folder: Path, name: str, *, label_set: str | None = None) -> Imported:
@@ -31,15 +32,14 @@ def import_clip_benchmark(folder: Path, name: str, *, label_set: str | None = No
         captions = sum(len(texts) for texts in samples.targets)
         shards, parts = _shards(samples)
         corpus = {**shards, "captions": "texts"}
-        note = f"{_counted(samples)}, {captions:,} captions"
+        note = f"{_counted(samples)}, {many(captions, 'caption')}"
         return Imported({"corpora": {name: corpus}}, [note, parts])
     classes, templates = read_names(folder), read_templates(folder)
     samples = read_labels(folder, classes)
     labels = label_set or name
     used = len(set(samples.targets))
-    note = (
-        f"{_counted(samples)}, {used:,} of {len(classes):,} classes occur, {len(templates)} prompts"
-    )
+    note = f"{_counted(samples)}, {used:,} of {len(classes):,} classes occur, "
+    note += many(len(templates), "prompt")
     named = {"classes": str(folder / CLASS_FILE), "templates": _prompts(folder, templates)}
     shards, parts = _shards(samples)
     corpus = {**shards, "captions": "none", "labels": labels}
@@ -79,4 +79,4 @@ def _shards(samples: TaskSamples) -> tuple[dict[str, Any], str]:
 
 
 def _counted(samples: TaskSamples) -> str:
-    return f"{len(samples.shards):,} shards, {len(samples.targets):,} samples"
+    return f"{many(len(samples.shards), 'shard')}, {many(len(samples.targets), 'sample')}"

@@ -11,6 +11,7 @@ from clipaudit.embeddings.embedding_files import EmbeddingFiles
 from clipaudit.errors import InputError
 from clipaudit.imports.blocks import Imported, file_patterns
 from clipaudit.imports.listed import listed_corpus
+from clipaudit.plaintext import many
 
 _TRIED_ROWS = 1000  # of each file, evenly spaced: the workflow checks every row that it takes
 
@@ -64,8 +65,9 @@ def checked_embeddings(
         "arrays": file_patterns([str(array) for array, _ in pairs]),
         "metadata": file_patterns([str(metadata) for _, metadata in pairs]),
     }
+    embeddings = many(sum(files.rows), "embedding")
     notes = [
-        f"{len(pairs):,} files, {sum(files.rows):,} embeddings of {files.dimension} numbers",
+        f"{many(len(pairs), 'file')}, {embeddings} of {files.dimension} numbers",
         f"up to {_TRIED_ROWS:,} rows of each file were tried: {files.lengths}",
     ]
     return Imported({"embeddings": {name: {**block, **paths}}}, notes)

@@ -19,7 +19,7 @@ from clipaudit.corpora.shards import open_shard
 from clipaudit.corpora.tarmembers import BrokenTar, TarReader
 from clipaudit.errors import InputError
 from clipaudit.imports.blocks import Imported, file_patterns, part_size
-from clipaudit.plaintext import plain
+from clipaudit.plaintext import many, plain
 
 _SHOWN = 10  # shards that one message lists
 
@@ -164,8 +164,9 @@ def _notes(tars: Sequence[Path], compared: Sequence[Path], counted: Counted) -> 
     success = statuses.pop("success", 0)
     others = "".join(f", {count:,} {plain(status)}" for status, count in sorted(statuses.items()))
     agree = "all" if len(compared) == len(tars) else f"{len(compared)} of {len(tars)}"
+    read = f"{many(len(tars), 'shard')}, {many(counted.statuses.total(), 'row')}"
     notes = [
-        f"{len(tars):,} shards, {counted.statuses.total():,} rows: {success:,} success{others}",
+        f"{read}: {success:,} success{others}",
         f"{agree} shards were compared: samples of the tar = rows with success",
     ]
     if counted.without_caption:

@@ -17,7 +17,7 @@ from clipaudit.errors import InputError
 from clipaudit.imports.blocks import Imported, file_patterns, part_size
 from clipaudit.imports.recognition import TAR_ENDINGS
 from clipaudit.imports.text_fields import TXT, TextFields
-from clipaudit.plaintext import plain
+from clipaudit.plaintext import many, plain
 from clipaudit.remote.urls import is_url
 from clipaudit.suggestions import similar_path
 
@@ -194,7 +194,8 @@ def _notes(tars: int, seen: _Seen, classes: Path | None) -> list[str]:
         for what in ("picture", "caption", "several captions", "label")
         if seen.has[what] or what == "picture"
     )
-    notes = [f"{tars:,} shards, {seen.samples:,} samples; of {seen.tried:,} tried, {counts}"]
+    read = f"{many(tars, 'shard')}, {many(seen.samples, 'sample')}"
+    notes = [f"{read}; of {seen.tried:,} tried, {counts}"]
     if seen.fault:
         notes.append(f"{seen.has['fault']:,} of these cannot be used, first {plain(seen.fault)}")
     if seen.texts.caption not in (None, TXT, "caption", "captions"):

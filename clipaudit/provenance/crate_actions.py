@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import quote
 
+from clipaudit.plaintext import many
 from clipaudit.provenance.recorded import Recorded, Target, ended, parameters, title
 from clipaudit.store.actions import ActionInput, ActionOutput
 from clipaudit.store.records import Record
@@ -35,7 +36,7 @@ class Entities:
         pointer = output.pointer
         about = {"name": place, "sha256": pointer.digest, "contentSize": str(pointer.bytes)}
         if output.extension == ".parquet":
-            about["description"] = f"{pointer.schema}: {pointer.rows:,} rows"
+            about["description"] = f"{pointer.schema}: {many(pointer.rows, 'row')}"
         return self.held(place) or self.add(f"#results/{quote(place)}", "File", **about)
 
     def read(self, run: Recorded, file: ActionInput) -> Reference:

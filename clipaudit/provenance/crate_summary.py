@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 
+from clipaudit.plaintext import many
 from clipaudit.provenance.crate_actions import Entities, Entity, Reference, once
 from clipaudit.provenance.recorded import Recorded, Target, ended, parameters
 from clipaudit.store.records import Record
@@ -61,7 +62,7 @@ def _made(
             entities,
             f"#files-{group[0]}-{group[1][:12]}-made-{kind}",
             f"{kind} of {group[0]}",
-            f"{len(pointers)} files, {rows:,} rows, {size:,} bytes",
+            f"{many(len(pointers), 'file')}, {many(rows, 'row')}, {size:,} bytes",
             (pointer.digest for pointer in pointers.values()),
         )
         found |= dict.fromkeys(pointers, collection)
@@ -90,7 +91,7 @@ def _given(
             entities,
             f"#files-{group[0]}-{group[1][:12]}-given-{name}",
             f"{name} of {group[0]}",
-            f"{len(paths)} files, {next(iter(paths.values()))} the first",
+            f"{many(len(paths), 'file')}, {next(iter(paths.values()))} the first",
             paths,
         )
         found.append(collection)

@@ -44,7 +44,7 @@ def test_fiftyone_tags_removed_samples_and_omits_those_without_an_image(run):
 
     tags = [each["tags"] for each in documents(output)]
     assert tags == [["kept"], ["removed"], ["kept"], ["removed"], ["kept"]]
-    assert tally.notes == ["1 rows without a usable image are left out"]
+    assert tally.notes == ["left out, without a usable image: 1 row"]
 
 
 def test_fiftyone_without_images_names_their_places(run):

@@ -59,7 +59,7 @@ def test_relations_become_two_captions_and_a_kind_without_symmetric_ones(images)
         {"captions": captions, "right": 1, "kind": "on"},
         {"captions": captions, "right": 1, "kind": "riding"},
     ]
-    assert notes[0].startswith("2 of 3 cases in 1 shards, 2 kinds; 1 of symmetric")
+    assert notes[0].startswith("2 of 3 cases in 1 shard, 2 kinds; 1 of symmetric")
 
 
 def test_pairs_of_attributes_with_fewer_than_25_cases_are_left_out(images):

@@ -98,9 +98,7 @@ def test_only_the_first_samples_of_a_tar_are_read_and_all_are_counted(folder, mo
     monkeypatch.setattr(module, "TRIED_SAMPLES", 2)
     put(folder, *[{"txt": b"a cat"}] * 5)
 
-    assert (
-        import_shards([str(folder)], "web").notes[0].startswith("1 shards, 5 samples; of 2 tried")
-    )
+    assert import_shards([str(folder)], "web").notes[0].startswith("1 shard, 5 samples; of 2 tried")
 
 
 def test_unusable_samples_are_counted(folder):
