@@ -18,11 +18,11 @@ from clipaudit.site import assets
 from clipaudit.site.answers import answers
 from clipaudit.site.content import read_figure, read_table, reading_order
 from clipaudit.site.facts import drops, enabled, run_cost, run_facts
-from clipaudit.site.fronts import shown_fronts
+from clipaudit.site.fronts import shown_fronts, worst_columns
 from clipaudit.site.looking import LookPage, look_pages, with_pictures
 from clipaudit.site.maps import MapPage, map_pages, write_maps
 from clipaudit.site.pages import Site, rendered
-from clipaudit.site.samples import SamplePage, pictures, sample_pages, shown_addresses
+from clipaudit.site.samples import SamplePage, pictures, sample_pages, shown_rows
 from clipaudit.site.search_index import search_index
 from clipaudit.store.store import Store
 
@@ -92,9 +92,9 @@ def _gathered(
     for pointer, figure in zip(figures, drawn, strict=True):
         hidden = figure.is_gallery and not shows_pictures
         forms[pointer] = assets.DATA_FILES if hidden else assets.FIGURE_FILES
-    addresses = shown_addresses(drawn)
-    pages = sample_pages(addresses, results / CATALOG, run, run.report.samples)
-    samples_left_out = len(addresses) - len(pages)
+    rows = shown_rows(drawn, worst_columns(run))
+    pages = sample_pages(rows, results / CATALOG, run, run.report.samples)
+    samples_left_out = len({each for row in rows for each in row.samples}) - len(pages)
     made_without = {each.name: each.left_out for each in [*read, *(each.table for each in drawn)]}
     maps = _maps(folder, run, pages)
     if shows_pictures:

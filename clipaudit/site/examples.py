@@ -7,7 +7,7 @@ from clipaudit.catalog.samples.catalog import Address
 from clipaudit.plaindata import Row
 from clipaudit.plaintext import plain
 from clipaudit.site.content import FigureContent
-from clipaudit.site.samples import SamplePage, row_addresses
+from clipaudit.site.samples import SamplePage, row_addresses, worst_first
 from clipaudit.site.values import shown
 
 Pages = Mapping[Address, SamplePage]
@@ -26,9 +26,8 @@ def examples(gallery: FigureContent, pages: Pages, *, by: str = "") -> Iterator[
 
     Repeated examples appear once. Samples without a page are left out; so are rows with no others.
     """
-    rows = gallery.table.rows
     met: set[tuple[Address, ...]] = set()
-    for row in sorted(rows, key=lambda row: -row[by]) if by else rows:
+    for row in worst_first(gallery.table.rows, by):
         shown_here = tuple(each for each in row_addresses(row) if each in pages)
         if shown_here and shown_here not in met:
             met.add(shown_here)

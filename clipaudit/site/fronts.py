@@ -24,6 +24,12 @@ class ShownFront:
     steps: Sequence[NextStep]
 
 
+def worst_columns(run: Settings) -> dict[str, str]:
+    """Return the columns by which the first page chooses the examples of a gallery."""
+    fronts = (contents(audit).front(run) for audit, _ in run.audits())
+    return {worst.gallery: worst.by for front in fronts for worst in front.worst}
+
+
 def shown_fronts(
     run: Settings, figures: Sequence[FigureContent], pages: Sequence[SamplePage]
 ) -> dict[str, ShownFront]:

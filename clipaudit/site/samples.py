@@ -2,7 +2,7 @@
 
 import io
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -57,6 +57,14 @@ _ASKED = "corpus that is asked for"  # a column added to those of the view
 
 
 @dataclass(frozen=True)
+class ShownRow:
+    """A row of a gallery, and the samples that it shows: one, or a pair."""
+
+    gallery: str
+    samples: tuple[Address, ...]
+
+
+@dataclass(frozen=True)
 class ShownPicture:
     """An image's file, relative to the report, and its size in pixels; or why there is none."""
 
@@ -105,24 +113,26 @@ class SamplePage:
         return [self.address, *(other.address for other in self.beside)]
 
 
-def shown_addresses(figures: Sequence[FigureContent]) -> dict[Address, tuple[str, ...]]:
-    """Return the samples in galleries, and which galleries show them.
+def shown_rows(figures: Sequence[FigureContent], worst: Mapping[str, str]) -> list[ShownRow]:
+    """Return the rows of the galleries that show samples.
 
-    Galleries take turns, so that the first sample of each comes early.
+    Galleries take turns, so that the first row of each comes early. `worst` names columns of
+    galleries whose highest values come first; other galleries keep their order.
     """
-    found: dict[Address, list[str]] = {}
-    lists = [list(_addresses(figure)) for figure in figures if figure.is_gallery]
-    names = [figure.table.name for figure in figures if figure.is_gallery]
-    for turn in zip_longest(*lists):
-        for name, address in zip(names, turn, strict=True):
-            if address is not None and name not in found.setdefault(address, []):
-                found[address].append(name)
-    return {address: tuple(names) for address, names in found.items()}
+    galleries = [figure.table for figure in figures if figure.is_gallery]
+    lists = [
+        [
+            ShownRow(table.name, tuple(row_addresses(row)))
+            for row in worst_first(table.rows, worst.get(table.name, ""))
+        ]
+        for table in galleries
+    ]
+    return [row for turn in zip_longest(*lists) for row in turn if row and row.samples]
 
 
-def _addresses(figure: FigureContent) -> Iterator[Address]:
-    """Yield the samples of a gallery, each once."""
-    yield from dict.fromkeys(each for row in figure.table.rows for each in row_addresses(row))
+def worst_first(rows: Sequence[Row], by: str) -> Sequence[Row]:
+    """Return a gallery's rows with the highest values of the column `by` first, if it is given."""
+    return sorted(rows, key=lambda row: -row[by]) if by else rows
 
 
 def row_addresses(row: Row) -> Iterator[Address]:
@@ -133,19 +143,37 @@ def row_addresses(row: Row) -> Iterator[Address]:
             yield Address(str(corpus), shard, number)
 
 
+def first_samples(rows: Sequence[ShownRow], corpora: Collection[str], limit: int) -> list[Address]:
+    """Return the samples of the first rows, each once, without cutting a row at the `limit`."""
+    chosen: dict[Address, None] = {}
+    for row in rows:
+        more = chosen | dict.fromkeys(each for each in row.samples if each.corpus in corpora)
+        if len(more) > limit:
+            break
+        chosen = more
+    return list(chosen)
+
+
 def sample_pages(
-    shown: Mapping[Address, Sequence[str]], catalog: Path, run: Settings, limit: int
+    rows: Sequence[ShownRow], catalog: Path, run: Settings, limit: int
 ) -> list[SamplePage]:
-    """Return the pages of the first `limit` samples that the catalog knows, without images."""
-    chosen = [address for address in shown if address.corpus in run.corpora][:limit]
+    """Return the pages of the samples in the first rows, at most `limit`, without images.
+
+    Either all samples of a row have pages or none, apart from those that the catalog lacks.
+    """
+    galleries: dict[Address, dict[str, None]] = {}
+    for row in rows:
+        for address in row.samples:
+            galleries.setdefault(address, {})[row.gallery] = None
+    chosen = first_samples(rows, run.corpora, limit)
     with excerpt(catalog, chosen) as connection:
         known = Excerpt(connection)
-        pages = (_page(known, run, address, shown[address]) for address in chosen)
+        pages = (_page(known, run, address, tuple(galleries[address])) for address in chosen)
         return [page for page in pages if page is not None]
 
 
 def _page(
-    catalog: SampleCatalog, run: Settings, address: Address, figures: Sequence[str]
+    catalog: SampleCatalog, run: Settings, address: Address, figures: tuple[str, ...]
 ) -> SamplePage | None:
     corpus, shard, row = address.corpus, address.shard, address.row
     try:
@@ -164,7 +192,7 @@ def _page(
         row=row,
         uid=uid,
         caption=plain(sample.get("caption") or ""),
-        figures=tuple(figures),
+        figures=figures,
         fate=told_fate(fate),
         page=f"samples/{corpus}-{uid}.html",
         sentences=tuple(map(plain, sentences(fate))),

@@ -15,8 +15,8 @@ from clipaudit.config.loading import parse_settings, read_settings
 from clipaudit.reports.contents import contents
 from clipaudit.site.cells import Grid
 from clipaudit.site.content import FigureContent, TableContent
-from clipaudit.site.fronts import shown_fronts
-from clipaudit.site.samples import SamplePage
+from clipaudit.site.fronts import shown_fronts, worst_columns
+from clipaudit.site.samples import SamplePage, first_samples, shown_rows
 
 DEMO = Path(__file__).parents[2] / "config" / "demo.yaml"
 
@@ -51,6 +51,22 @@ def test_the_worst_pair_comes_first_with_the_text_of_its_gallery(run):
 
     assert [each.address for each in first.pages] == [Address("val", 0, 2), Address("large", 0, 6)]
     assert (first.words, second.words) == ("similarity 0.75", "similarity 0.5")
+
+
+def test_the_worst_rows_of_each_gallery_get_pages_first_and_stay_together(run):
+    pairs = gallery("similarity_fig2", near(1, 5, 0.5), near(2, 6, 0.75))
+    others = gallery("parrot_fig15", *({"corpus": "posters", "shard": 0, "row": n} for n in (3, 4)))
+
+    rows = shown_rows([pairs, others], worst_columns(run))
+
+    assert [[each.row for each in row.samples] for row in rows] == [[2, 6], [3], [1, 5], [4]]
+
+
+@pytest.mark.parametrize(("limit", "pages"), [(0, []), (1, []), (3, [1, 5]), (4, [1, 5, 2, 6])])
+def test_a_limit_of_pages_cuts_no_pair(run, limit, pages):
+    rows = shown_rows([gallery("similarity_fig2", near(1, 5, 0.5), near(2, 6, 0.4))], {})
+
+    assert [each.row for each in first_samples(rows, run.corpora, limit)] == pages
 
 
 def test_a_sample_without_a_page_is_no_example(run):
