@@ -282,10 +282,10 @@ def test_the_gap_is_stated_with_its_control():
 
     found = answer("memorization", memorization_gaps=rows)
 
-    assert (
-        "PRG +0.200 [+0.100, +0.300], over 1\N{NARROW NO-BREAK SPACE}000" in found.sentences[0].text
-    )
-    assert "neither model saw, they differ by PRG +0.010" in found.sentences[0].text
+    text = found.sentences[0].text
+    assert "PRG is +0.200 [+0.100, +0.300] over 1\N{NARROW NO-BREAK SPACE}000 records" in text
+    assert "Control: on records that neither model saw, PRG is +0.010" in text
+    assert [line[0] for line in found.lines] == ["scenes, 10", "control"]
 
 
 def test_one_pair_of_models_gives_a_claim_about_itself_and_several_seeds_about_all():
@@ -313,7 +313,7 @@ def test_each_source_is_stated_in_addition_to_all_sources():
 
     text = answer("memorization", memorization_gaps=rows).sentences[0].text
 
-    assert "Album alone: PRG +0.000 [\N{MINUS SIGN}0.050, +0.100]" in text
+    assert "in Album alone +0.000 [\N{MINUS SIGN}0.050, +0.100]" in text
 
 
 def test_settings_other_than_the_default_give_no_answer():

@@ -1,6 +1,6 @@
 """Answer whether the model remembers objects, from the gaps between models."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from clipaudit.memorization.reports.pairs_answer import TABLE as PAIRS
 from clipaudit.memorization.reports.pairs_answer import beside_gaps, targets_answer
@@ -36,11 +36,10 @@ def memorization_answer(tables: Tables) -> Answer:
     gaps = [row for row in rows if row["target"] == "mean"]
     whole = [row for row in gaps if not row["source"]]
     unseen = [row for row in rows if row["target"] == "control" and not row["source"]]
-    fewest = min((row["k"] for row in whole), default=None)  # the table below has every number k
+    deciding = [row for row in whole if row["measure"] == _DECIDES]
+    fewest = min((row["k"] for row in deciding), default=None)  # the table below has every number k
     sentences = [
-        Sentence(_attack(group, gaps, unseen), table)
-        for group in _attacks(whole)
-        if group[0]["k"] == fewest
+        Sentence(_attack(row, gaps, unseen), table) for row in deciding if row["k"] == fewest
     ]
     known = beside_gaps(pairs)
     sentences += [known] if known else []
@@ -48,12 +47,13 @@ def memorization_answer(tables: Tables) -> Answer:
         _headline(whole),
         tuple(sentences),
         ("Public set, images looked up", *(metric.upper() for metric in _METRICS)),
-        tuple(_attack_line(group) for group in [*_attacks(whole), *_attacks(unseen)]),
+        tuple(map(_attack_line, _with_controls(_attacks(whole), _attacks(unseen)))),
         "PRG and PPG: the share of records whose objects the model trained on them finds with the "
         "higher recall, or precision, minus the share on which the other model does. "
         "AUCG: the area between both models' survival curves of recall. 0: no difference. "
         "Each is the mean over the records of both models, so a model's general advantage "
-        "cancels. Only PRG in the first public set, with the fewest images, gives the answer.",
+        "cancels. Control: records that neither model saw. Only PRG in the first public set, with "
+        "the fewest images, gives the answer.",
     )
 
 
@@ -85,41 +85,49 @@ def _headline(gaps: Sequence[Row]) -> str:
     return f"{found} Other training runs may differ: memorization.seeds trains more."
 
 
-def _attack(group: Sequence[Row], gaps: Sequence[Row], unseen: Sequence[Row]) -> str:
-    first = group[0]
-    where = first["public"], first["k"]
-    same = [row for row in unseen if (row["public"], row["k"]) == where]
-    control = f" On records that neither model saw, they differ by {_gaps(same)}." if same else ""
-    of_source = [row for row in gaps if row["source"] and (row["public"], row["k"]) == where]
+def _attack(row: Row, gaps: Sequence[Row], unseen: Sequence[Row]) -> str:
+    """Return a sentence on one measure of an attack: all records, each source's, the control's."""
     by_source = "".join(
-        f" {plain(rows[0]['source_title'])} alone: {_gaps(rows)}, over "
-        f"{count(rows[0]['evaluated'])} records."
-        for rows in _by(of_source, "source")
+        f"; in {plain(each['source_title'])} alone {_over(each)}"
+        for each in gaps
+        if each["source"] and _what(each) == _what(row)
+    )
+    same = next((each for each in unseen if _what(each) == _what(row)), None)
+    title = row["measure_title"]
+    control = (
+        f" Control: on records that neither model saw, {title} is {_signed(same)}." if same else ""
     )
     return (
-        f"With the {first['k']} nearest images of {plain(first['public_title'])}: "
-        f"{_gaps(group)}, over {count(first['evaluated'])} records.{by_source}{control}"
+        f"With the {row['k']} nearest images of {plain(row['public_title'])}, {title} is "
+        f"{_over(row)}{by_source}.{control}"
     )
 
 
-def _by(rows: Sequence[Row], column: str) -> list[list[Row]]:
-    groups: dict[object, list[Row]] = {}
-    for row in rows:
-        groups.setdefault(row[column], []).append(row)
-    return list(groups.values())
+def _what(row: Row) -> tuple[object, ...]:
+    return row["public"], row["k"], row["measure"]
+
+
+def _over(row: Row) -> str:
+    return f"{_signed(row)} over {count(row['evaluated'])} records"
+
+
+def _with_controls(
+    attacks: Sequence[list[Row]], controls: Sequence[list[Row]]
+) -> Iterator[list[Row]]:
+    """Yield each attack, followed by its control."""
+    for group in attacks:
+        yield group
+        yield from (each for each in controls if _what(each[0])[:2] == _what(group[0])[:2])
 
 
 def _attack_line(group: Sequence[Row]) -> tuple[str, ...]:
     first = group[0]
-    control = ", records of neither set" if first["target"] == "control" else ""
+    name = f"{plain(first['public_title'])}, {first['k']}"
     by_metric = {row["measure"]: _signed(row) for row in group}
-    name = f"{plain(first['public_title'])}, {first['k']}{control}"
-    return name, *(by_metric.get(metric, MISSING) for metric in _METRICS)
-
-
-def _gaps(rows: Sequence[Row]) -> str:
-    ordered = sorted(rows, key=lambda row: _METRICS.index(row["measure"]))
-    return ", ".join(f"{row['measure_title']} {_signed(row)}" for row in ordered)
+    return (
+        "control" if first["target"] == "control" else name,
+        *(by_metric.get(metric, MISSING) for metric in _METRICS),
+    )
 
 
 def _signed(row: Row) -> str:
