@@ -114,17 +114,17 @@ class SamplePage:
 
 
 def shown_rows(figures: Sequence[FigureContent], worst: Mapping[str, str]) -> list[ShownRow]:
-    """Return the rows of the galleries that show samples.
+    """Return the rows of the galleries that show samples, of rows with the same samples the first.
 
     Galleries take turns, so that the first row of each comes early. `worst` names columns of
     galleries whose highest values come first; other galleries keep their order.
     """
     galleries = [figure.table for figure in figures if figure.is_gallery]
     lists = [
-        [
+        dict.fromkeys(
             ShownRow(table.name, tuple(row_addresses(row)))
             for row in worst_first(table.rows, worst.get(table.name, ""))
-        ]
+        )
         for table in galleries
     ]
     return [row for turn in zip_longest(*lists) for row in turn if row and row.samples]
