@@ -6,6 +6,10 @@ SUMMARY = {
     "training_images": 14, "searched": 60, "is_sampled": False,
 }  # fmt: skip
 NONE = {**SUMMARY, "testset_title": "A", "with_copy": 0, "share": 0.0, "edited": 0, "resized": 0}
+WITHIN = {
+    "corpus_title": "Web", "images": 9, "repeats": 3, "largest": 2, "share": 1 / 3,
+    "share_low": 0.1, "share_high": 0.7, "is_sampled": False,
+}  # fmt: skip
 MADE = {"method": "hash", "method_title": "hash", "position": 0, "copies": 10}
 
 
@@ -46,12 +50,21 @@ def test_a_test_set_without_images_has_no_share():
 
 
 def test_without_a_test_set_the_answer_is_about_repeats():
-    within = {"corpus_title": "Web", "images": 9, "repeats": 3, "largest": 2}
-    within |= {"share": 1 / 3, "share_low": 0.1, "share_high": 0.7}
-    found = copies_answer({"copies_within": [within]})
+    found = copies_answer({"copies_within": [WITHIN]})
 
     assert found.headline == "No test set is named, so only repeats were searched for."
     assert found.sentences[0].text.startswith("3 of 9 images of Web repeat another one")
+
+
+def test_repeats_in_a_sample_have_no_upper_bound_for_the_corpus():
+    (sentence,) = copies_answer(
+        {"copies_within": [{**WITHIN, "share_high": None, "is_sampled": True}]}
+    ).sentences
+
+    assert sentence.text == (
+        "3 of 9 sampled images of Web repeat another one, 33.3 %, and more may repeat one that "
+        "was not searched; the largest group has 2."
+    )
 
 
 def test_the_answer_states_what_the_search_would_miss():

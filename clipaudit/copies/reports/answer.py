@@ -87,10 +87,12 @@ def _of_tests(rows: Sequence[Row]) -> Iterator[Sentence]:
 
 def _repeats(tables: Tables) -> Iterator[Sentence]:
     for row in tables.get("copies_within", ()):
+        of = "sampled images" if row["is_sampled"] else "images"
+        more = ", and more may repeat one that was not searched" if row["is_sampled"] else ""
         yield Sentence(
-            f"{count(row['repeats'])} of {count(row['images'])} images of "
-            f"{plain(row['corpus_title'])} repeat another one, {_share(row, 'share')}; the largest "
-            f"group has {count(row['largest'])}.",
+            f"{count(row['repeats'])} of {count(row['images'])} {of} of "
+            f"{plain(row['corpus_title'])} repeat another one, {_share(row, 'share')}{more}; the "
+            f"largest group has {count(row['largest'])}.",
             "copies_within",
             "Repeats",
         )

@@ -98,7 +98,11 @@ def _within(run: Settings, audit: Copies) -> ReportTable:
             "groups": [f"repeat_groups/{audit.train}.json"],
         },
         {},
-        {"train": audit.train, "title": run.title(audit.train)},
+        {
+            "train": audit.train,
+            "title": run.title(audit.train),
+            "sampled": audit.sample is not None,
+        },
         _notes(run, audit),
     )
 
@@ -133,7 +137,7 @@ def _notes(run: Settings, audit: Copies) -> list[str]:
     if audit.sample is not None:
         notes.append(
             f"Up to {audit.sample} images of {run.title(audit.train)} were searched, drawn with "
-            f"seed {audit.seed}: counts of test images are lower bounds, and intervals of training "
-            "images are for the whole corpus."
+            f"seed {audit.seed}: counts of test images and of repeats are lower bounds, and "
+            "intervals of training images that are copies are for the whole corpus."
         )
     return notes

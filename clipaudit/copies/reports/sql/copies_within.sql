@@ -1,10 +1,12 @@
 -- How many images of the training corpus repeat others, and how large the groups are.
--- One row.
+-- One row. A sample holds an image and its repeat less often than one image, so its share has no
+-- upper bound for the corpus.
 --
--- images   corpus, shard, row
--- groups   first_shard, first_row, size: one row per image of a group of repeats
--- $train   the training corpus
--- $title   its title in tables
+-- images    corpus, shard, row
+-- groups    first_shard, first_row, size: one row per image of a group of repeats
+-- $train    the training corpus
+-- $title    its title in tables
+-- $sampled  whether only a sample of it was searched
 with totals as (
     select count(*) as images from images where corpus = $train
 ),
@@ -26,7 +28,10 @@ select
     grouped.in_groups - grouped.groups as repeats, -- images beyond the first of each group
     (grouped.in_groups - grouped.groups) / totals.images as share, -- repeats / images
     exact_interval(grouped.in_groups - grouped.groups, totals.images).low as share_low,
-    exact_interval(grouped.in_groups - grouped.groups, totals.images).high as share_high,
+    if(
+        $sampled, null, exact_interval(grouped.in_groups - grouped.groups, totals.images).high
+    ) as share_high, -- null: only a sample was searched
+    $sampled as is_sampled, -- whether only a sample of the images was searched
     coalesce(grouped.largest, 0) as largest, -- images in the largest group
 from totals
 cross join grouped
