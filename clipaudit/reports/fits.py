@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Bool, Float64
 
+from clipaudit.evaluation.student import student_quantile
 from clipaudit.reports.intervals import register_structs, structs
 
 DIGITS = 9  # significant digits of a coefficient: more than any figure shows
@@ -21,6 +22,7 @@ TOLERANCE = 1e-11  # of the last step, relative to the coefficients
 NOISE = 1e-10  # relative rounding noise of a sum of losses, too small to halve a step
 
 _LINE = ("intercept", "slope")
+_BOUNDS = ("low", "high")
 
 # Ranks are doubled, so that the mean rank of tied values is an integer too; sums are hugeint, so
 # only the final fraction is rounded. Null if either side does not vary.
@@ -141,15 +143,46 @@ def line_fit(x: Float64[np.ndarray, " n"], y: Float64[np.ndarray, " n"]) -> tupl
     return _rounded(y.mean() - slope * x.mean()), _rounded(slope)
 
 
+def line_bounds(
+    x: Float64[np.ndarray, " n"], y: Float64[np.ndarray, " n"], at: float
+) -> tuple[float, float]:
+    """Return the 95 % prediction interval (low, high) of a further point's y at the x `at`.
+
+    Student's, around the line of `line_fit` (Draper and Smith, Applied Regression Analysis, 1998,
+    Sec. 3.1). NaN twice with fewer than three points, without a line, or if all points are on it:
+    their scatter is then unknown. The order of the points does not matter.
+
+    >>> x, y = np.array([0.0, 1.0, 2.0, 3.0]), np.array([0.1, 0.9, 2.1, 2.9])
+    >>> [round(bound, 3) for bound in line_bounds(x, y, 1.5)]
+    [0.892, 2.108]
+    """
+    intercept, slope = line_fit(x, y)
+    if len(x) < 3 or np.isnan(slope):
+        return float("nan"), float("nan")
+    order = np.lexsort((y, x))
+    x, y = x[order], y[order]
+    degrees = len(x) - 2
+    variance = round(float(((y - intercept - slope * x) ** 2).sum()) / degrees, 2 * DIGITS)
+    if variance == 0:
+        return float("nan"), float("nan")
+    aside = x - x.mean()
+    further = 1 + 1 / len(x) + (at - x.mean()) ** 2 / (aside * aside).sum()
+    half = student_quantile(degrees) * float(np.sqrt(variance * further))
+    expected = intercept + slope * at
+    return _rounded(expected - half), _rounded(expected + half)
+
+
 def _rounded(value: float) -> float:
     return float(f"{value:.{DIGITS}g}")
 
 
 def register_fits(connection: duckdb.DuckDBPyConnection) -> None:
-    """Register the SQL functions `logistic_fit`, `line_fit`, `doubled_rank`, `rank_correlation`.
+    """Register `logistic_fit`, `line_fit`, `line_bounds`, `doubled_rank`, `rank_correlation`.
 
     `logistic_fit(list(x), list(correct))` and `line_fit(list(x), list(y))` are structs
     (intercept, slope), null if there is no fit; pairs with a null are left out.
+    `line_bounds(list(x), list(y), at)` is a struct (low, high), null if there is no interval or
+    `at` is null.
 
     `doubled_rank(value, part)` is twice a row's mean rank among the rows of equal `part`, an
     integer even for ties; `rank_correlation(a, b)` aggregates two such columns to Spearman's
@@ -163,8 +196,18 @@ def register_fits(connection: duckdb.DuckDBPyConnection) -> None:
     def line(x_lists: pa.ChunkedArray, y_lists: pa.ChunkedArray) -> pa.Array:
         return _fitted(line_fit, x_lists, y_lists, np.float64)
 
+    def bounds(x_lists: pa.ChunkedArray, y_lists: pa.ChunkedArray, at: pa.ChunkedArray) -> pa.Array:
+        rows = zip(*(each.to_pylist() for each in (x_lists, y_lists, at)), strict=True)
+        found = [
+            (np.nan, np.nan) if place is None else line_bounds(*_points(x, y, np.float64), place)
+            for x, y, place in rows
+        ]
+        return structs(np.array(found, np.float64).reshape(-1, 2), _BOUNDS)
+
+    lists = ["double[]", "double[]"]
+    register_structs(connection, "line_bounds", bounds, [*lists, "double"], _BOUNDS)
     register_structs(connection, "logistic_fit", logistic, ["double[]", "boolean[]"], _LINE)
-    register_structs(connection, "line_fit", line, ["double[]", "double[]"], _LINE)
+    register_structs(connection, "line_fit", line, lists, _LINE)
     connection.execute(_MACROS)
 
 

@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 from scipy.stats import linregress, spearmanr
 from sklearn.linear_model import LogisticRegression
 
-from clipaudit.reports.fits import line_fit, logistic_fit, register_fits
+from clipaudit.reports.fits import line_bounds, line_fit, logistic_fit, register_fits
 
 
 @pytest.fixture
@@ -149,3 +149,20 @@ def test_equal_rankings_correlate_by_exactly_one_and_constants_give_null(connect
     ).fetchall()
 
     assert got == [(0, 1.0), (1, -1.0), (2, None)]
+
+
+@pytest.mark.parametrize("points", [3, 5, 20])
+def test_95_percent_of_intervals_about_a_line_contain_a_further_point(points):
+    random = np.random.default_rng(points)
+    x, noise = random.normal(size=(2, 2000, points + 1))
+    y = 0.8 * x - 1 + 0.2 * noise
+
+    bounds = np.array([line_bounds(a[:-1], b[:-1], a[-1]) for a, b in zip(x, y, strict=True)])
+
+    inside = (bounds[:, 0] <= y[:, -1]) & (y[:, -1] <= bounds[:, 1])
+    assert inside.mean() == pytest.approx(0.95, abs=0.015)  # 3 standard errors of 2000 draws
+
+
+@pytest.mark.parametrize("y", [[1.0, 2.0], [1.0, 2.0, 3.0], [2.0, 2.0, 2.0]])
+def test_points_without_scatter_about_their_line_give_no_interval(y):
+    assert np.isnan(line_bounds(np.arange(len(y)) + 0.0, np.array(y), 1.0)).all()

@@ -98,6 +98,7 @@ def any_table(titles=("Small", "Large")):
     numbers |= {"relative_change_high": None, "in_grid": False, "indent": True}
     numbers |= {"is_reference": False, "points": 2, "points_left_out": 1, "slope": 1.5}
     numbers |= {"expected_accuracy": 0.4, "effective_robustness": 0.1, "threshold": 0.876}
+    numbers |= {"effective_robustness_low": -0.1, "effective_robustness_high": 0.3}
     numbers |= {"is_chosen": True, "samples": 4000, "kept": 3000, "removed_share": 0.25}
     numbers |= {"below": 5, "above": 0, "without_neighbor": 1, "distance": 0.05, "note": None}
     numbers |= {"encoder_title": "B/16", "dimension": 512, "random_mean": 0.5, "random_q50": 0.5}

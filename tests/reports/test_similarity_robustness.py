@@ -4,6 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from clipaudit.reports.fits import line_bounds
 from clipaudit.reports.rendering import to_markdown
 from clipaudit.reports.tables import report_table
 
@@ -124,3 +125,25 @@ def test_the_line_equals_least_squares_in_numpy(robustness):
     expected = 1 / (1 + np.exp(-(intercept + slope * logit(0.6))))
     assert (row["intercept"], row["slope"]) == pytest.approx((intercept, slope), rel=1e-7)
     assert row["effective_robustness"] == pytest.approx(0.2 - expected, abs=1e-8)
+
+
+def test_the_distance_from_the_line_has_an_interval_with_three_models(robustness):
+    known = {"a": (0.5, 0.2), "b": (0.8, 0.5), "c": (0.9, 0.6)}
+    points = [
+        (model, testset, accuracy)
+        for model, pair in known.items()
+        for testset, accuracy in zip(("val", "sketch"), pair, strict=True)
+    ]
+    own = {("b32", "cut", "val"): 4, ("b32", "cut", "sketch"): 4}
+
+    (three, two) = (robustness(own, points=some).to_pylist()[1] for some in (points, points[:4]))
+
+    columns = [f"effective_robustness{end}" for end in ("_low", "", "_high")]
+    low, value, high = (three[column] for column in columns)
+    assert low < value < high
+    expected = line_bounds(
+        *(np.array([logit(p) for p in each]) for each in zip(*known.values(), strict=True)),
+        logit(0.8),
+    )
+    assert 0.8 - low == pytest.approx(1 / (1 + math.exp(-expected[1])))
+    assert [two[column] for column in columns] == [None, pytest.approx(0.3), None]

@@ -90,8 +90,11 @@ def test_the_change_on_other_test_sets_is_the_control():
     assert told in found.sentences[0].text
 
 
-def off_line(testset, robustness, manifest="both.sketch-pruned"):
+def off_line(testset, robustness, manifest="both.sketch-pruned", margin=0.1):
+    known = None not in (robustness, margin)
     return {
+        "effective_robustness_low": robustness - margin if known else None,
+        "effective_robustness_high": robustness + margin if known else None,
         "manifest": manifest, "testset": testset, "testset_title": testset.title(),
         "is_reference": testset == "val", "reference_accuracy": 0.6834, "accuracy": 0.4478,
         "expected_accuracy": 0.4478 - (robustness or 0), "effective_robustness": robustness,
@@ -100,15 +103,18 @@ def off_line(testset, robustness, manifest="both.sketch-pruned"):
 
 
 @pytest.mark.parametrize(
-    ("robustness", "told"),
+    ("robustness", "margin", "told"),
     [
-        (0.3078, "+30.8 points. So similarity does not explain all of its accuracy. An"),
-        (-0.02, "−2.0 points. So nothing shows that more than similarity explains"),  # noqa: RUF001
+        (0.3078, 0.1, "+30.8 points [+20.8, +40.8]. So similarity does not explain all of its"),
+        (0.02, 0.1, "+2.0 points [−8.0, +12.0]. So nothing shows that more"),  # noqa: RUF001
+        (-0.02, 0.1, "−2.0 points [−12.0, +8.0]. So nothing shows that more"),  # noqa: RUF001
+        (0.3078, None, "+30.8 points. Too few models give the line an interval"),
     ],
 )
-def test_a_pruned_model_is_stated_with_its_distance_from_the_line(robustness, told):
+def test_a_pruned_model_is_stated_with_its_distance_from_the_line(robustness, margin, told):
     pruned = accuracy("both.sketch-pruned", 0.4478, "both", (-0.1, -0.2, -0.05))
-    rows = [off_line("val", None), off_line("sketch", robustness), off_line("a", 0.1)]
+    rows = [off_line("val", None), off_line("sketch", robustness, margin=margin)]
+    rows.append(off_line("a", 0.1))
     rows.append(off_line("sketch", 0.2, "both.val-pruned"))
 
     found = answer("similarity", similarity_table1=[pruned], similarity_robustness=rows)

@@ -248,7 +248,7 @@ def _beyond_line(tables: Tables, pruned: Sequence[Row]) -> Iterator[Sentence]:
 
 
 def _off_line(row: Row, reference: str) -> str:
-    above = row["effective_robustness"] > 0
+    low = row["effective_robustness_low"]
     theirs = (
         f" In the paper: {percent(row['published_accuracy'])} % instead of "
         f"{percent(row['published_expected_accuracy'], digits=0)} %."
@@ -256,19 +256,21 @@ def _off_line(row: Row, reference: str) -> str:
         else ""
     )
     conclusion = (
-        "So similarity does not explain all of its accuracy. An accuracy on the line or below it "
-        "would refute that."
-        if above
-        else "So nothing shows that more than similarity explains its accuracy. An accuracy above "
+        "Too few models give the line an interval, so chance is not ruled out."
+        if low is None
+        else "So similarity does not explain all of its accuracy. An interval that reaches the "
+        "line would refute that."
+        if low > 0
+        else "So nothing shows that more than similarity explains its accuracy. An interval above "
         "the line would refute that."
     )
+    distance = measured(row, "effective_robustness", sign=True, unit=" points")
     return (
         f"{plain(row['testset_title'])}: the same model reaches "
         f"{percent(row['accuracy'], digits=1)} %. A model of the small set alone that also has "
         f"{percent(row['reference_accuracy'], digits=1)} % on {reference} is expected to reach "
         f"{percent(row['expected_accuracy'], digits=1)} %, by a line through {row['points']} "
-        f"models: {percent(row['effective_robustness'], digits=1, sign=True)} points.{theirs} "
-        f"{conclusion}"
+        f"models: {distance}.{theirs} {conclusion}"
     )
 
 

@@ -185,7 +185,9 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         "difference in percentage points. The expected accuracy comes from a line through such "
         "models, counted in parentheses, fitted to logits of accuracies; models with an accuracy "
         "of 0 or 1 are left out. Models of sets that were pruned towards a test set are not on the "
-        "line, unless `similarity.robustness.models` names them.",
+        "line, unless `similarity.robustness.models` names them. The 95 % interval is that of a "
+        "further model of the small set alone, by the models' scatter about the line; it takes "
+        "three models.",
         corner="Dataset",
         row="dataset",
         column="testset",
@@ -194,6 +196,10 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
             Line("", cell(percent, "accuracy", missing=MISSING)),
             Line("expected", cell(percent, "expected_accuracy")),
             Line("effective robustness", cell(percent, "effective_robustness", sign=True)),
+            Line(
+                "95 % interval",
+                cell(interval, "effective_robustness_low", "effective_robustness_high", sign=True),
+            ),
             Line("in the paper", cell(percent, "published_accuracy")),
             Line("expected in the paper", cell(percent, "published_expected_accuracy", digits=0)),
         ),

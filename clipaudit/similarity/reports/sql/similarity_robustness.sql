@@ -3,7 +3,8 @@
 -- reference test set. In the similarity paper's Discussion this is ImageNet's "effective
 -- robustness line".
 -- One row per (data set, test set), in the order of the views. The reference test set has no
--- expected accuracy.
+-- expected accuracy. Bounds are those of a further model of the small corpus: a prediction interval,
+-- which needs three models.
 --
 -- rows         position, dataset, recipe, manifest: the models that are compared
 -- testsets     position, testset, title
@@ -60,6 +61,8 @@ lines as (
         count(*) filter (where reference_logit is not null and logit is not null) as points,
         count(*) - points as points_left_out,
         line_fit(list(reference_logit), list(logit)) as line,
+        list(reference_logit) as reference_logits,
+        list(logit) as logits,
     from pairs
     group by testset
 ),
@@ -83,6 +86,7 @@ models as (
         -- digits beyond the line's precision are dropped
         round(1 / (1 + exp(-(lines.line.intercept + lines.line.slope * reference.logit))), 9)
             as expected_accuracy,
+        line_bounds(lines.reference_logits, lines.logits, reference.logit) as bounds,
     from rows
     cross join testsets
     left join accuracies as own
@@ -116,6 +120,9 @@ select
     models.accuracy,
     models.expected_accuracy,
     round(models.accuracy - models.expected_accuracy, 9) as effective_robustness,
+    round(models.accuracy - 1 / (1 + exp(-models.bounds.high)), 9)
+        as effective_robustness_low, -- 95 %; null: fewer than three models
+    round(models.accuracy - 1 / (1 + exp(-models.bounds.low)), 9) as effective_robustness_high,
     round(expected.value / 100, 6) as published_expected_accuracy,
     round(observed.value / 100, 6) as published_accuracy,
     round((observed.value - expected.value) / 100, 6) as published_effective_robustness,
