@@ -15,7 +15,7 @@ import pyarrow as pa
 from duckdb.func import ARROW, SPECIAL
 from jaxtyping import Float64, Int64
 
-from clipaudit.evaluation.student import CONFIDENCE, DECIMALS
+from clipaudit.evaluation.student import CONFIDENCE, DECIMALS, unseen_share
 
 DRAWS = 10_000  # a 2.5 % quantile then rests on 250 draws: stable in the printed digits
 SEED = 2310_09562  # any number does; this is the similarity paper's
@@ -70,10 +70,10 @@ def relative_change_interval(
 
     The four counts sort the images by which model was right: both (`kept`), only the baseline
     (`lost`), only the other (`gained`), neither. The change is (gained - lost) / (kept + lost).
-    Bounds are drawn values, so equal counts give equal bits. They are NaN if some draw has no
-    right answer of the baseline: below about ten, a relative change has no interval worth
-    printing. If both models agree on every image, the interval is [0, 0], since resampling cannot
-    produce unseen kinds.
+    Equal counts give equal bits. Bounds are NaN if some draw has no right answer of the baseline:
+    below about ten, a relative change has no interval worth printing. Resampling cannot produce
+    unseen kinds, so a bound is at least as far from the change as an `unseen_share` of the images
+    would move it: models that agree on every image may differ on others.
 
     >>> counts = [np.array([count]) for count in (40, 10, 5, 45)]
     >>> relative_change_interval(*counts).round(2).tolist()
@@ -90,7 +90,7 @@ def change_bounds(
     right: Int64[np.ndarray, " kinds"],
     was_right: Int64[np.ndarray, " kinds"],
 ) -> Float64[np.ndarray, " 2"]:
-    """Return the bootstrap bounds of one relative change over images; `relative_change_interval`.
+    """Return the bounds of one relative change over images; `relative_change_interval`.
 
     A kind has `counts` images. The model was right `right` times on each of them, the baseline
     `was_right` times. The order of the kinds affects the draws.
@@ -102,7 +102,12 @@ def change_bounds(
     before = drawn @ was_right  # (DRAWS,): right answers of the baseline
     if not before.all():
         return np.full(2, np.nan)
-    return _middle((drawn @ right - before) / before)
+    low, high = _middle((drawn @ right - before) / before)
+    base = counts @ was_right
+    change = (counts @ right - base) / base
+    unseen = unseen_share(int(total)) * total * was_right.max() / base
+    bounds = np.array([min(low, change - unseen), max(high, change + unseen)])
+    return bounds.clip(min=-1).round(DECIMALS)
 
 
 def kappa_interval(

@@ -58,6 +58,18 @@ def test_the_change_interval_agrees_with_resampling_the_images():
     assert (low, high) == pytest.approx(tuple(np.quantile(changes, [0.025, 0.975])), abs=0.004)
 
 
+@pytest.mark.parametrize("images", [100, 300])
+@pytest.mark.parametrize("lost", [0.003, 0.01, 0.02])
+def test_intervals_of_rare_changes_contain_them(images, lost):
+    rates = (0.5 - lost, lost, 0, 0.5)
+    counts = np.random.default_rng(0).multinomial(images, rates, size=300)
+
+    bounds = relative_change_interval(*counts.T)
+
+    change = -lost / 0.5
+    assert ((bounds[:, 0] <= change) & (change <= bounds[:, 1])).mean() > 0.93
+
+
 def test_pairing_gives_a_narrower_interval_than_two_separate_accuracies():
     narrow = change_interval(300, 20, 10, 270)  # 53 % and 52 %: mostly the same images
     wide = change_interval(160, 160, 150, 130)  # the same accuracies on unrelated images
