@@ -3,6 +3,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import norm
 
 from clipaudit.corpora.vectors import binary_rows
 from clipaudit.embeddings.embedding import embeddings_schema
@@ -118,6 +119,18 @@ def test_rates_without_memorization_are_within_their_intervals():
     ]
 
     assert sum(low <= 0.01 <= high for low, high in bounds) >= 182  # 190 are expected
+
+
+@pytest.mark.parametrize("shift", [1.0, 3.0])
+@pytest.mark.parametrize("holdout", [300, 500])
+def test_rates_of_models_that_memorize_are_within_their_intervals(shift, holdout):
+    true = norm.sf(norm.isf(0.01) - shift)
+    bounds = [
+        true_positives_interval(*pair, one_in=100, generator=np.random.default_rng(run))
+        for run, pair in enumerate(simulated(shift, members=1000, holdout=holdout))
+    ]
+
+    assert sum(low <= true <= high for low, high in bounds) >= 182  # of 200; 190 are expected
 
 
 def test_a_rate_is_null_if_the_holdout_is_too_small_for_it():
