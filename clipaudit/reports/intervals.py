@@ -8,6 +8,7 @@ agreement of two decisions about the same things.
 """
 
 from collections.abc import Callable, Sequence
+from math import sqrt
 
 import duckdb
 import numpy as np
@@ -15,7 +16,12 @@ import pyarrow as pa
 from duckdb.func import ARROW, SPECIAL
 from jaxtyping import Float64, Int64
 
-from clipaudit.evaluation.student import CONFIDENCE, DECIMALS, unseen_share
+from clipaudit.evaluation.student import (
+    CONFIDENCE,
+    DECIMALS,
+    student_quantile,
+    unseen_share,
+)
 
 DRAWS = 10_000  # a 2.5 % quantile then rests on 250 draws: stable in the printed digits
 SEED = 2310_09562  # any number does; this is the similarity paper's
@@ -39,9 +45,10 @@ def exact_interval(
 
 
 def beta_bounds(
-    successes: Int64[np.ndarray, " n"] | Float64[np.ndarray, " n"], trials: Int64[np.ndarray, " n"]
+    successes: Int64[np.ndarray, " n"] | Float64[np.ndarray, " n"],
+    trials: Int64[np.ndarray, " n"] | Float64[np.ndarray, " n"],
 ) -> Float64[np.ndarray, "n 2"]:
-    """Return the bounds of `exact_interval` for at least one trial each; successes may be partial.
+    """Return the bounds of `exact_interval` for at least one trial each; both may be partial.
 
     If each trial gives a share between 0 and 1, the sum of these shares varies less than a count
     of the same mean, so the bounds hold for it too.
@@ -58,6 +65,37 @@ def beta_bounds(
     low = np.where(successes == 0, 0.0, betaincinv(some, failures + 1, tail))
     high = np.where(failures == 0, 1.0, betaincinv(successes + 1, lacks, 1 - tail))
     return np.stack([low, high], axis=1).round(DECIMALS)  # (n, 2)
+
+
+def grouped_share_bounds(
+    share: float, variance: float, groups: int, trials: int
+) -> Float64[np.ndarray, " 2"]:
+    """Return the bounds (low, high) of a share of trials that come in groups, within 0 and 1.
+
+    `share` is the mean over `groups` of the share in each, `variance` that of this mean, `trials`
+    their number in all. Within four standard errors of an end of the scale, Student's interval over
+    the groups is too narrow; it is then widened to that of Korn and Graubard (Survey Methodology
+    24, 1998, 193-201), the exact one for as many independent trials as have this variance. If all
+    groups agree, each counts as one trial. NaN for one group.
+
+    >>> grouped_share_bounds(0.5, 0.0004, 40, 1720).round(4).tolist()
+    [0.4595, 0.5405]
+    >>> grouped_share_bounds(1.0, 0.0, 40, 1720).round(4).tolist()
+    [0.9119, 1.0]
+    """
+    if groups < 2:
+        return np.full(2, np.nan)
+    factor = student_quantile(groups - 1)
+    half = factor * sqrt(variance)
+    bounds = np.array([share - half, share + half])
+    if not 4 * sqrt(variance) < min(share, 1 - share):
+        alike = float(groups)
+        if (variance := round(variance, 2 * DECIMALS)) > 0:
+            smaller = (student_quantile(trials - 1) / factor) ** 2
+            alike = min(share * (1 - share) / variance * smaller, float(trials))
+        low, high = beta_bounds(np.array([share * alike]), np.array([alike]))[0]
+        bounds = np.array([min(low, bounds[0]), max(high, bounds[1])])
+    return bounds.clip(0, 1).round(DECIMALS)
 
 
 def relative_change_interval(
@@ -158,11 +196,11 @@ def _middle(drawn: Float64[np.ndarray, " draws"]) -> Float64[np.ndarray, " 2"]:
 
 
 def register_intervals(connection: duckdb.DuckDBPyConnection) -> None:
-    """Register `exact_interval`, `relative_change_interval`, `kappa_interval`, `share_interval`.
+    """Register this module's SQL functions, which return structs (low, high) or null.
 
-    These SQL functions return structs (low, high) or null.
-
-    They take bigint counts, in the order of the Python functions with these names.
+    `exact_interval`, `relative_change_interval` and `kappa_interval` take bigint counts, in the
+    order of the Python functions with these names; `grouped_share_bounds` takes a share, a variance
+    and two counts.
     `share_interval` is `exact_interval` of a sum of shares, a double, out of a count. A null count
     and an interval that does not exist give null.
     """
@@ -194,6 +232,19 @@ def register_intervals(connection: duckdb.DuckDBPyConnection) -> None:
     ) -> pa.Array:
         return structs(kappa_interval(*_counts(both, first, second, neither)), _BOUNDS)
 
+    def grouped(
+        shares: pa.ChunkedArray,
+        variances: pa.ChunkedArray,
+        groups: pa.ChunkedArray,
+        trials: pa.ChunkedArray,
+    ) -> pa.Array:
+        rows = zip(*(each.to_pylist() for each in (shares, variances, groups, trials)), strict=True)
+        none = np.full(2, np.nan)
+        found = [none if None in row else grouped_share_bounds(*row) for row in rows]
+        return structs(np.array(found, np.float64).reshape(-1, 2), _BOUNDS)
+
+    of_groups = ["double", "double", "bigint", "bigint"]
+    register_structs(connection, "grouped_share_bounds", grouped, of_groups, _BOUNDS)
     register_structs(connection, "exact_interval", exact, ["bigint"] * 2, _BOUNDS)
     register_structs(connection, "kappa_interval", kappa, ["bigint"] * 4, _BOUNDS)
     register_structs(connection, "share_interval", share, ["double", "bigint"], _BOUNDS)

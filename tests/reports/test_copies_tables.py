@@ -8,6 +8,7 @@ from clipaudit.copies.kinds import COPIES
 from clipaudit.copies.thresholds import THRESHOLDS
 from clipaudit.copies.verified import PAIRS
 from clipaudit.reports.forms.dots import draw_dots
+from clipaudit.reports.intervals import exact_interval
 from clipaudit.reports.tables import report_table
 
 LABELS = [("testset", pa.string()), ("corpus", pa.string())]
@@ -157,15 +158,22 @@ def test_the_calibration_shows_shares_of_made_copies():
 
 
 def test_the_interval_of_all_made_copies_is_over_the_originals():
-    views = made_copies([True, True, False], [True, False, False], [True, True, True])
-    shares = np.array([2 / 3, 1 / 3, 1])
+    views = made_copies(*[[True, True, False], [True, False, False]] * 8)
+    shares = np.array([2 / 3, 1 / 3] * 8)
 
     *_, whole = report_table("copies_calibration", views, {}).to_pylist()
 
-    half = t.ppf(0.975, 2) * shares.std(ddof=1) / np.sqrt(3)
+    half = t.ppf(0.975, 15) * shares.std(ddof=1) / 4
     assert whole["verified_share"] == pytest.approx(shares.mean())
-    assert whole["verified_share_low"] == pytest.approx(max(0, shares.mean() - half))
-    assert whole["verified_share_high"] == pytest.approx(min(1, shares.mean() + half))
+    assert whole["verified_share_low"] == pytest.approx(shares.mean() - half)
+    assert whole["verified_share_high"] == pytest.approx(shares.mean() + half)
+
+
+def test_copies_that_are_all_found_are_not_certain_to_be():
+    *_, whole = report_table("copies_calibration", made_copies(*[[True] * 3] * 5), {}).to_pylist()
+
+    bounds = exact_interval(np.array([5]), np.array([5]))[0]  # as if each original had one copy
+    assert (whole["verified_share_low"], whole["verified_share_high"]) == tuple(bounds)
 
 
 def test_without_a_threshold_the_calibration_has_no_shares():

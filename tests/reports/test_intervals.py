@@ -7,6 +7,7 @@ from clipaudit.evaluation.student import student_quantile
 from clipaudit.reports.intervals import (
     DRAWS,
     exact_interval,
+    grouped_share_bounds,
     kappa_interval,
     register_intervals,
     relative_change_interval,
@@ -148,3 +149,16 @@ def test_an_interval_of_summed_shares_is_between_those_of_whole_counts():
     assert whole[0, 0] < low < whole[1, 0]
     assert whole[0, 1] < high < whole[1, 1]
     assert got[1:] == (None, None)
+
+
+@pytest.mark.parametrize("share", [0.05, 0.58, 0.95])
+def test_intervals_of_a_share_of_trials_in_groups_contain_it(share):
+    random = np.random.default_rng(0)
+    of_groups = random.beta(5 * share, 5 * (1 - share), size=(2000, 40))
+    shares = random.binomial(43, of_groups) / 43
+
+    bounds = np.array(
+        [grouped_share_bounds(each.mean(), each.var(ddof=1) / 40, 40, 1720) for each in shares]
+    )
+
+    assert ((bounds[:, 0] <= share) & (share <= bounds[:, 1])).mean() > 0.93

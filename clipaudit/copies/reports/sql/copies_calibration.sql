@@ -1,7 +1,7 @@
 -- How many of the copies made on purpose each method finds, before and after pixels are compared.
 -- One row per (way to make a copy, method), and one per method for all copies, in the order of the
 -- views `calibration` and `methods`. The copies of one original are not independent of each other,
--- so the interval of all copies is Student's, over the originals.
+-- so the interval of all copies is over the originals.
 --
 -- calibration  method, position, transformation, strength, label, original, found, verified
 -- methods      position, method, title
@@ -33,9 +33,9 @@ of_ways as (
         sum(copies)::bigint as copies,
         sum(found)::bigint as found,
         sum(verified)::bigint as verified,
-        [avg(found / of_originals.copies)] as found_mean,
+        avg(found / of_originals.copies) as found_mean,
         var_samp(found / of_originals.copies) / count(*) as found_variance,
-        [avg(verified / of_originals.copies)] as verified_mean,
+        avg(verified / of_originals.copies) as verified_mean,
         var_samp(verified / of_originals.copies) / count(*) as verified_variance,
         count(*) as originals,
     from of_originals
@@ -46,11 +46,11 @@ bounded as (
     select
         *,
         case when position is null
-            then mean_over_seeds(found_mean, found_variance, originals)
+            then grouped_share_bounds(found_mean, found_variance, originals, copies)
             else exact_interval(found, copies)
         end as found_bounds,
         case when position is null
-            then mean_over_seeds(verified_mean, verified_variance, originals)
+            then grouped_share_bounds(verified_mean, verified_variance, originals, copies)
             else exact_interval(verified, copies)
         end as verified_bounds,
     from of_ways
@@ -69,12 +69,12 @@ select
     bounded.copies, -- copies made
     bounded.found, -- copies whose original is a candidate; null: no threshold was chosen
     bounded.found / bounded.copies as found_share,
-    if(bounded.found is null, null, greatest(bounded.found_bounds.low, 0)) as found_share_low,
-    if(bounded.found is null, null, least(bounded.found_bounds.high, 1)) as found_share_high,
+    if(bounded.found is null, null, bounded.found_bounds.low) as found_share_low,
+    if(bounded.found is null, null, bounded.found_bounds.high) as found_share_high,
     bounded.verified, -- found copies that pixels confirm
     bounded.verified / bounded.copies as verified_share,
-    if(bounded.verified is null, null, greatest(bounded.verified_bounds.low, 0)) as verified_share_low,
-    if(bounded.verified is null, null, least(bounded.verified_bounds.high, 1)) as verified_share_high,
+    if(bounded.verified is null, null, bounded.verified_bounds.low) as verified_share_low,
+    if(bounded.verified is null, null, bounded.verified_bounds.high) as verified_share_high,
 from bounded
 inner join methods on methods.method = bounded.method
 order by bounded.position nulls last, methods.position
