@@ -86,8 +86,39 @@ def test_the_change_on_other_test_sets_is_the_control():
     found = answer("similarity", similarity_table1=rows)
 
     assert found.headline.startswith("In part, in one training run: ")
+    assert found.headline.endswith("test sets that the pruning did not target: it is smaller.")
     told = "Control: on the other 2 test sets it changes by −15.0 to +3.0 %."  # noqa: RUF001
     assert told in found.sentences[0].text
+
+
+def test_a_loss_that_other_test_sets_also_have_refutes_that_similarity_causes_it():
+    rows = [
+        accuracy("both", 0.5),
+        accuracy("both.sketch-pruned", 0.4, "both", (-0.2, -0.3, -0.1)),
+        accuracy("both.sketch-pruned", 0.4, "both", (-0.21, -0.3, -0.1), "val"),
+    ]
+
+    found = answer("similarity", similarity_table1=rows)
+
+    assert found.headline == (
+        "Not that this run shows: removing the most similar samples causes no certain loss of "
+        "accuracy beyond that on test sets that the pruning did not target on Sketch."
+    )
+
+
+def test_of_several_test_sets_over_seeds_one_may_show_a_loss_by_chance():
+    first = controlled((-0.11, -0.2, -0.02))
+    second = [
+        {**row, "testset": "val", "testset_title": "Val"}
+        | {"manifest": row["manifest"].replace("sketch", "val")}
+        | {"control": row["control"] and row["control"].replace("sketch", "val")}
+        for row in controlled((-0.01, -0.1, 0.1))
+    ]
+
+    found = answer("similarity", similarity_table1=[*first, *second])
+
+    assert "on Val no such loss is certain." in found.headline
+    assert "Of test sets without such a loss, one in forty shows it by chance." in found.headline
 
 
 def off_line(testset, robustness, manifest="both.sketch-pruned", margin=0.1):
@@ -458,6 +489,16 @@ def test_a_single_training_run_is_stated_even_next_to_a_random_set():
 
     assert found.headline.startswith("In part, in one training run: ")
     assert "Another training run may differ." in found.headline
+
+
+def test_a_single_training_run_that_loses_as_much_elsewhere_is_no_certain_loss():
+    rows = controlled((-0.11, -0.2, -0.02), seeds=1)
+    (pruned,) = [row for row in rows if row["manifest"] == "both.sketch-pruned"]
+    rows.append(pruned | {"testset": "val", "testset_title": "Val"})
+
+    found = answer("similarity", similarity_table1=rows)
+
+    assert found.headline.startswith("Not that this run shows: ")
 
 
 def test_without_a_random_set_the_missing_control_is_stated():

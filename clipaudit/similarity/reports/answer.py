@@ -31,7 +31,7 @@ def similarity_answer(tables: Tables) -> Answer:
     elif guessing and not learned:
         headline = cannot(f"{_GUESSING} on {listed([row['testset_title'] for row in guessing])}")
     else:
-        headline = _similarity_headline(learned, blind)
+        headline = _similarity_headline(learned, rows, blind)
     return Answer(
         headline,
         tuple(sentences),
@@ -96,12 +96,15 @@ def _nothing_told_apart(row: Row) -> str:
     )
 
 
-def _similarity_headline(pruned: Sequence[Row], blind: Sequence[Row]) -> str:
+def _similarity_headline(pruned: Sequence[Row], rows: Sequence[Row], blind: Sequence[Row]) -> str:
     undistinguished = _nothing_distinguished(blind)
     change = _effect(pruned)
     known = [row for row in pruned if row.get(f"{change}_high") is not None]
-    fell = [row["testset_title"] for row in known if row[f"{change}_high"] < 0]
-    others = [row["testset_title"] for row in known if row[f"{change}_high"] >= 0]
+    least = [_least_loss(row, rows, change) for row in known]
+    falls = [row[f"{change}_high"] < bar for row, bar in zip(known, least, strict=True)]
+    fell = [row["testset_title"] for row, does in zip(known, falls, strict=True) if does]
+    others = [row["testset_title"] for row, does in zip(known, falls, strict=True) if not does]
+    has_control = change == _AGAINST or any(_changes_on_others(row, rows, _OWN) for row in known)
     if pruned and not known:
         return cannot("the changes of accuracy have no intervals, so chance is not ruled out")
     if not known and undistinguished:
@@ -111,27 +114,37 @@ def _similarity_headline(pruned: Sequence[Row], blind: Sequence[Row]) -> str:
             "no model was trained on a data set that is pruned to one of the test sets, so there "
             "is nothing to compare"
         )
-    beyond = " beyond what a random set of the same size loses" if change == _AGAINST else ""
+    beyond = _BEYOND[change] if has_control else ""
     if not fell:
         return (
             f"Not that this run shows: removing the most similar samples causes no certain loss of "
             f"accuracy{beyond} on {listed(others)}."
         )
-    rest = f"; on {listed(others)} no loss is certain" if others else ""
+    rest = f"; on {listed(others)} no such loss is certain" if others else ""
     seeds = max(row.get("seeds", 1) for row in known)
     trained = f"over {seeds} training runs" if seeds > 1 else "in one training run"
     noise = "chance among its images and training runs" if seeds > 1 else "chance among its images"
     lower = "lower than with as many random samples" if change == _AGAINST else "lower"
+    by_chance = (
+        " Of test sets without such a loss, one in forty shows it by chance."
+        if seeds > 1 and len(known) > 1
+        else ""
+    )
+    control = _CONTROLS[change] if has_control else "There is no control."
     return (
         f"In part, {trained}: without the most similar samples, the accuracy on {listed(fell)} is "
         f"{lower}, by more than {noise} explains{rest}."
-        f"{'' if seeds > 1 else ' Another training run may differ.'} {_CONTROLS[change]}"
+        f"{by_chance}{'' if seeds > 1 else ' Another training run may differ.'} {control}"
     )
 
 
 _OWN, _AGAINST = "relative_change", "control_change"
+_BEYOND = {
+    _OWN: " beyond that on test sets that the pruning did not target",
+    _AGAINST: " beyond what a random set of the same size loses",
+}
 _CONTROLS = {
-    _OWN: "The control is the change on test sets that the pruning did not target.",
+    _OWN: "The control is the change on test sets that the pruning did not target: it is smaller.",
     _AGAINST: "The control is a model trained on a random set of the same size.",
 }
 
@@ -222,19 +235,34 @@ def _against_random(row: Row, rows: Sequence[Row]) -> str:
 
 def _on_others(row: Row, rows: Sequence[Row]) -> str:
     """Return the same model's changes on the other test sets: the variation of one training run."""
-    changes = sorted(
-        other["relative_change"]
-        for other in rows
-        if (other["recipe"], other["manifest"]) == (row["recipe"], row["manifest"])
-        and other["testset"] != row["testset"]
-        and other["relative_change"] is not None
-    )
+    changes = _changes_on_others(row, rows, _OWN)
     if not changes:
         return ""
     low, high = (percent(changes[at], digits=1, sign=True) for at in (0, -1))
     if len(changes) == 1:
         return f" Control: on the other test set it changes by {low} %."
     return f" Control: on the other {len(changes)} test sets it changes by {low} to {high} %."
+
+
+def _least_loss(row: Row, rows: Sequence[Row], change: str) -> float:
+    """Return the change that a certain loss is below: 0, and those of test sets not targeted.
+
+    These show what fewer samples cost if there are no random sets, and what another training run
+    changes if there is only one. Over seeds, the random sets are the control.
+    """
+    if change == _AGAINST and row.get("seeds", 1) > 1:
+        return 0.0
+    return min([0.0, *_changes_on_others(row, rows, change)])
+
+
+def _changes_on_others(row: Row, rows: Sequence[Row], change: str) -> list[float]:
+    return sorted(
+        other[change]
+        for other in rows
+        if (other["recipe"], other["manifest"]) == (row["recipe"], row["manifest"])
+        and other["testset"] != row["testset"]
+        and other.get(change) is not None
+    )
 
 
 def _beyond_line(tables: Tables, pruned: Sequence[Row]) -> Iterator[Sentence]:
