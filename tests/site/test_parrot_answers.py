@@ -27,8 +27,8 @@ def test_parrots_are_counted_among_all_captions_and_those_of_images_with_text():
         "false alarms: not checked."
     )
     assert found.sentences[0].text == (
-        "posters: text was read in 50.0 % of 10 images, and 60.0 % of their captions repeat a word "
-        "of it. False alarms: not checked."
+        "posters: text was read in 50.0 % [6.7, 65.2] of 10 images, and 60.0 % [6.7, 65.2] of "
+        "their captions repeat a word of it. False alarms: not checked."
     )
 
 

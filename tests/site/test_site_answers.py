@@ -202,14 +202,15 @@ def test_public_sets_of_one_title_are_all_told():
 
 def nearer(corpus, share, testset):
     titles = {"corpus_title": corpus, "testset_title": testset}
-    return {"corpus": corpus, "testset": testset, "share": share, **titles}
+    bounds = {"share_low": share - 0.1, "share_high": share + 0.1}
+    return {"corpus": corpus, "testset": testset, "share": share, **bounds, **titles}
 
 
 @pytest.mark.parametrize(
     ("deduplicated", "told"),
     [
-        (0.9, "66.4 % (R) to 90.0 % (Sketch) in web and in web without copies."),
-        (0.8, "66.4 % (R) to 90.0 % (Sketch) in web; 66.4 % (R) to 80.0 % (Sketch) in web without"),
+        (0.9, "66.4 % [56.4, 76.4] (R) to 90.0 % [80.0, 100.0] (Sketch) in web and in web without"),
+        (0.8, "[80.0, 100.0] (Sketch) in web; 66.4 % [56.4, 76.4] (R) to 80.0 % [70.0, 90.0] (Ske"),
     ],
 )
 def test_one_sentence_states_both_forms_of_the_large_set(deduplicated, told):

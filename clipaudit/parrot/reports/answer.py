@@ -106,16 +106,16 @@ def _spotted(title: str, measures: Measures) -> str:
         row = measures.get(key)  # type: ignore[arg-type]  # a key that is not there
         return row["value"] if row else None
 
-    images, share = value("images", "count", None), value("with_text", "share", None)
-    if images is None or share is None:
+    def share(*key: str | None) -> str:
+        row = measures.get(key)  # type: ignore[arg-type]
+        return measured(row, "value", unit=" %") if row else ""
+
+    images, with_text = value("images", "count", None), share("with_text", "share", None)
+    if images is None or not with_text:
         return ""
-    text = (
-        f"{plain(title)}: text was read in {percent(share, digits=1)} % of {count(int(images))} "
-        "images"
-    )
-    repeated = value("parroting", "share", "words")
-    if repeated is not None:
-        text += f", and {percent(repeated, digits=1)} % of their captions repeat a word of it"
+    text = f"{plain(title)}: text was read in {with_text} of {count(int(images))} images"
+    if repeated := share("parroting", "share", "words"):
+        text += f", and {repeated} of their captions repeat a word of it"
     rate, inside = value("rate", "share", "words"), value("rate_with_text", "share", "words")
     if rate is not None and inside is not None:
         text += (

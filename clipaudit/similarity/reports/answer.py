@@ -345,10 +345,10 @@ def _nearer(tables: Tables, blind: Sequence[Row]) -> Iterator[Sentence]:
 
 
 def _span(rows: Sequence[Row]) -> str:
-    """Return the lowest and the highest share of some test sets, with their names."""
+    """Return the lowest and the highest share of some test sets, with intervals and names."""
     low, high = (end(rows, key=lambda row: row["share"]) for end in (min, max))
     least, most = (
-        f"{percent(row['share'], digits=1)} % ({plain(row['testset_title'])})"
+        f"{measured(row, 'share', unit=' %')} ({plain(row['testset_title'])})"
         for row in (low, high)
     )
     return least if low is high else f"{least} to {most}"
