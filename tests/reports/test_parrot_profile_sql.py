@@ -1,11 +1,14 @@
+import numpy as np
 import pyarrow as pa
 import pytest
+from scipy.stats import ttest_1samp
 
 from clipaudit.corpora.drops import DROPS
 from clipaudit.parrot.matching import MATCHES
 from clipaudit.parrot.reports.profile import HEIGHTS, score_rows, statistic_rows
 from clipaudit.parrot.spotted_truth import SPOTTED_TRUTH
 from clipaudit.parrot.tokens import TOKENIZATIONS
+from clipaudit.reports.intervals import exact_interval
 from clipaudit.reports.rendering import to_csv
 from clipaudit.reports.tables import published_values, report_table
 
@@ -222,6 +225,18 @@ def test_four_scores_match_a_hand_calculation(table9):
         "spared": (0.0, 2),  # co less all: -0.25, 0.25
         "spared_positive": (1 / 2, 2),
     }
+
+
+def test_the_cost_of_erasing_has_students_interval_over_images(table9):
+    rows = {row["measure"]: row for row in table9(SCORED).to_pylist()}
+
+    expected = ttest_1samp([0.25, 0.25, -0.25], 0).confidence_interval(0.95)
+    bounds = [(row["value_low"], row["value_high"]) for row in rows.values()]
+    found = dict(zip(rows, bounds, strict=True))
+    assert found["rsa"] == pytest.approx(tuple(expected))
+    assert found["random_rsc"] == (None, None)  # one image
+    assert found["rsa_negative"] == tuple(exact_interval(np.array([1]), np.array([3]))[0])
+    assert {found[name] for name in ("all", "co", "random_all", "random_co")} == {(None, None)}
 
 
 def test_a_corpus_without_text_has_no_relative_scores(table9):

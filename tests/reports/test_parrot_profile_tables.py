@@ -141,8 +141,9 @@ def test_manual_checks_take_precedence_over_the_truth_of_a_world(tables):
 
 def test_a_difference_of_scores_has_a_sign(printed):
     row = {"unit": "difference", "value": 0.01, "pictures": 7, "published_value": None}
+    row |= {"value_low": 0.002, "value_high": 0.018}
 
-    assert printed("parrot_table9", row) == ["+0.0100", "7", ""]
+    assert printed("parrot_table9", row) == ["+0.0100", "[+0.0020, +0.0180]", "7", ""]
     assert printed("parrot_table9", row | {"unit": "score"})[0] == "0.0100"
     assert printed("parrot_table9", row | {"unit": "share"})[0] == "1.00"
 

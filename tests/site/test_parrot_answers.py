@@ -174,14 +174,15 @@ def test_the_reading_comes_with_the_accuracy_against_a_control():
 def test_the_cost_of_erasing_comes_with_that_of_random_removal():
     values = {"raw": 0.3, "rsa": 0.223, "random_rsa": 0.161, "rsc": 0.1, "random_rsc": None}
     model = {"corpus": "web", "encoder": "own", "model": "web, own"}
-    rows = [{**model, "measure": name, "value": each} for name, each in values.items()]
+    bounds = {"value_low": 0.05, "value_high": 0.4}
+    rows = [{**model, "measure": name, "value": each, **bounds} for name, each in values.items()]
 
     (sentence,) = answer("parrot", parrot_table9=rows).sentences
 
     assert sentence.text == (
-        "web, own: the mean score is 0.300; erasing all text from an image costs it 0.223 (the "
-        "area of another image's text: 0.161); erasing the repeated words from an image "
-        "costs it 0.100."
+        "web, own: the mean score is 0.300 [0.050, 0.400]; erasing all text from an image costs "
+        "it 0.223 [0.050, 0.400] (the area of another image's text: 0.161 [0.050, 0.400]); "
+        "erasing the repeated words from an image costs it 0.100 [0.050, 0.400]."
     )
 
 

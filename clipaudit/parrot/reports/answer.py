@@ -126,31 +126,37 @@ def _spotted(title: str, measures: Measures) -> str:
 
 
 def _erased(tables: Tables) -> Iterator[Sentence]:
-    models: dict[tuple[str, str], dict[str, float | None]] = {}
+    models: dict[tuple[str, str], dict[str, Row]] = {}
     titles: dict[tuple[str, str], str] = {}
     for row in tables.get("parrot_table9", ()):
         model = row["corpus"], row["encoder"]
         titles[model] = row["model"]
-        models.setdefault(model, {})[row["measure"]] = row["value"]
-    for model, values in models.items():
-        if values.get("raw") is None:
+        if row["value"] is not None:
+            models.setdefault(model, {})[row["measure"]] = row
+    for model, rows in models.items():
+        if "raw" not in rows:
             continue
         costs = [
-            f"erasing {what} from an image costs it {number(values[loss], digits=3)}"
-            + _elsewhere(values.get(f"random_{loss}"))
+            f"erasing {what} from an image costs it {_mean(rows[loss])}"
+            + _elsewhere(rows.get(f"random_{loss}"))
             for loss, what in (("rsa", "all text"), ("rsc", "the repeated words"))
-            if values.get(loss) is not None
+            if loss in rows
         ]
         if costs:
             yield Sentence(
-                f"{plain(titles[model])}: the mean score is {number(values['raw'], digits=3)}; "
+                f"{plain(titles[model])}: the mean score is {_mean(rows['raw'])}; "
                 f"{'; '.join(costs)}.",
                 "parrot_table9",
             )
 
 
-def _elsewhere(cost: float | None) -> str:
-    return "" if cost is None else f" (the area of another image's text: {number(cost, digits=3)})"
+def _elsewhere(cost: Row | None) -> str:
+    return "" if cost is None else f" (the area of another image's text: {_mean(cost)})"
+
+
+def _mean(row: Row) -> str:
+    bounds = interval(row["value_low"], row["value_high"], form=number, digits=3)
+    return f"{number(row['value'], digits=3)} {bounds}".strip()
 
 
 def _trained(tables: Tables) -> Iterator[Sentence]:

@@ -60,6 +60,13 @@ def _score(row: Row, column: str) -> str:
     return score(row[column], sign=row["unit"] == "difference")
 
 
+def _score_bounds(row: Row) -> str:
+    bounds = row["value_low"], row["value_high"]
+    if row["unit"] == "share":
+        return interval(*bounds)
+    return interval(*bounds, form=number, digits=SCORE_DIGITS, sign=row["unit"] == "difference")
+
+
 def _cut(text: str) -> str:
     return text if len(text) <= LETTERS else f"{text[:LETTERS].rstrip()} \N{HORIZONTAL ELLIPSIS}"
 
@@ -254,12 +261,14 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         "RSA and RSC are the score minus that without all text and without co-embedded text: means "
         "over the images that have such text, for random over those that lost something. RSA < 0: "
         "the score rises. RSA less RSC is the score without co-embedded text minus that "
-        "without all text. The paper's numbers are those of a CLIP ViT-B-32.",
+        "without all text. Intervals are over images. The paper's numbers are those of a CLIP "
+        "ViT-B-32.",
         corner="Corpus, model",
         row="model",
         column="measure",
         lines=(
             Line("", lambda row: _score(row, "value") or MISSING),
+            Line("95 % interval", _score_bounds),
             Line("images", cell(count, "pictures")),
             Line("in the paper", lambda row: _score(row, "published_value")),
         ),
