@@ -1,8 +1,8 @@
 -- Models' similarity of images to their captions, before and after text is erased: Table 9 of
 -- the parrot-caption paper, for every profiled corpus and every inspected model.
--- One row per (corpus, model, measure), in the order of the views `models` and `measures`. Bounds are
--- over images: Student's of means, exact ones of shares. They are null for scores in which images
--- without text keep theirs.
+-- One row per (corpus, model, measure), in the order of the views `models` and `measures`. Bounds
+-- are over images: Student's of means, exact ones of shares. They are null for scores in which
+-- images without text keep theirs.
 --
 -- models     position, corpus, corpus_title, encoder, title: which model's scores of which corpus
 -- measures   position, measure, title, unit (score, difference, share)
