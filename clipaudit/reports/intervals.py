@@ -158,12 +158,14 @@ def kappa_interval(
 
     The four counts sort things by the decisions that say yes: both, only the first, only the
     second, neither. Things are resampled by a multinomial draw of the four counts; the basis of the
-    decisions, such as test images, stays fixed. Bounds are drawn values, and NaN if in some draw
-    both give only one answer, for which kappa is undefined.
+    decisions, such as test images, stays fixed. Resampling cannot produce unseen kinds, so the
+    interval also reaches to the bounds of Jeffreys' posterior, Dirichlet draws of the counts plus a
+    half (Brown, Cai and DasGupta, Statistical Science 2001, for two kinds). Bounds are NaN if in
+    some draw both give only one answer, for which kappa is undefined.
 
     >>> counts = [np.array([count]) for count in (40, 10, 5, 45)]
     >>> kappa_interval(*counts).round(2).tolist()
-    [[0.56, 0.83]]
+    [[0.54, 0.83]]
     """
     counts = np.stack([both, first, second, neither], axis=1)  # (n, 4)
     bounds = [_kappa_bounds(count) for count in counts]
@@ -174,11 +176,23 @@ def _kappa_bounds(counts: Int64[np.ndarray, " 4"]) -> Float64[np.ndarray, " 2"]:
     total = counts.sum()
     if total == 0:
         return np.full(2, np.nan)
-    both, first, second, neither = _resampled(counts).T  # (DRAWS,) each
-    by_chance = (both + first) * (first + neither) + (both + second) * (second + neither)
-    if not by_chance.all():
+    drawn = _kappas(_resampled(counts))
+    if np.isnan(drawn).any():
         return np.full(2, np.nan)
-    return _middle(2 * (both * neither - first * second) / by_chance)
+    posterior = _kappas(np.random.default_rng(SEED).dirichlet(counts + 0.5, size=DRAWS))
+    bounds = np.stack([_middle(drawn), _middle(posterior)])  # (2, 2)
+    return np.array([bounds[:, 0].min(), bounds[:, 1].max()])
+
+
+def _kappas(
+    drawn: Int64[np.ndarray, "draws 4"] | Float64[np.ndarray, "draws 4"],
+) -> Float64[np.ndarray, " draws"]:
+    """Return Cohen's kappa of each draw of counts or shares, NaN where it is undefined."""
+    both, first, second, neither = drawn.T  # (draws,) each
+    by_chance = (both + first) * (first + neither) + (both + second) * (second + neither)
+    found = np.full(len(drawn), np.nan)
+    np.divide(2 * (both * neither - first * second), by_chance, out=found, where=by_chance > 0)
+    return found
 
 
 def _resampled(counts: Int64[np.ndarray, " kinds"]) -> Int64[np.ndarray, "draws kinds"]:

@@ -131,10 +131,22 @@ def test_nearly_uniform_decisions_give_no_kappa_interval(counts):
     assert np.isnan(kappa_interval(*(np.array([count]) for count in counts))).all()
 
 
-def test_equal_decisions_have_a_kappa_of_one_in_every_draw():
-    (bounds,) = kappa_interval(*(np.array([count]) for count in (50, 0, 0, 50)))
+def test_equal_decisions_are_not_certain_to_be_equal():
+    ((low, high),) = kappa_interval(*(np.array([count]) for count in (50, 0, 0, 50)))
 
-    assert bounds.tolist() == [1, 1]
+    assert (0.9 < low < 1, high) == (True, 1.0)
+
+
+def test_the_kappa_interval_of_rare_independent_decisions_contains_zero():
+    decided = np.random.default_rng(0).random((150, 2, 1000)) < 0.01
+    one, other = decided[:, 0], decided[:, 1]
+    counts = [(a & b).sum(axis=1) for a in (one, ~one) for b in (other, ~other)]
+    both, first, second, neither = counts
+
+    bounds = kappa_interval(both, first, second, neither)
+
+    known = bounds[~np.isnan(bounds).any(axis=1)]
+    assert ((known[:, 0] <= 0) & (0 <= known[:, 1])).mean() > 0.93
 
 
 def test_an_interval_of_summed_shares_is_between_those_of_whole_counts():
