@@ -64,7 +64,8 @@ def deja_vu_gaps(
     records without labels are left out. With records of both models the gaps are the mean of both
     directions, which cancels a model's general advantage. With records of one model and of neither,
     they are that model's gap minus the difference of both on the others. `seed` decides the draws
-    of the intervals. In a tie the first public image counts. Labels are names, or numbers, in a
+    of the intervals, which take records as independent: several records of one image make them too
+    narrow. In a tie the first public image counts. Labels are names, or numbers, in a
     list for each image. Raises InputError for others, if the numbers of labels and embeddings
     differ, and for records of only one model.
     """
