@@ -124,14 +124,9 @@ def test_repeats_are_counted_beyond_the_first_of_each_group(sizes):
         "groups": pa.Table.from_pylist(rows, schema),
     }
 
-    whole, sample = (
-        report_table("copies_within", views, {"train": "web", "title": "Web", "sampled": sampled})
-        for sampled in (False, True)
-    )
+    params = {"train": "web", "title": "Web", "sampled": False}
+    (row,) = report_table("copies_within", views, params).to_pylist()
 
-    (row,) = whole.to_pylist()
-    assert row["share_low"] <= row["share"] < row["share_high"]
-    assert sample["share_high"].to_pylist() == [None]
     expected = (20, 5, 2, 3, 3) if sizes else (20, 0, 0, 0, 0)
     names = ("images", "in_groups", "groups", "repeats", "largest")
     assert tuple(row[name] for name in names) == expected

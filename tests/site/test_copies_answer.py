@@ -1,3 +1,5 @@
+import pytest
+
 from clipaudit.copies.reports.answer import copies_answer
 
 SUMMARY = {
@@ -8,7 +10,7 @@ SUMMARY = {
 NONE = {**SUMMARY, "testset_title": "A", "with_copy": 0, "share": 0.0, "edited": 0, "resized": 0}
 WITHIN = {
     "corpus_title": "Web", "images": 9, "repeats": 3, "largest": 2, "share": 1 / 3,
-    "share_low": 0.1, "share_high": 0.7, "is_sampled": False,
+    "is_sampled": False,
 }  # fmt: skip
 MADE = {"method": "hash", "method_title": "hash", "position": 0, "copies": 10}
 
@@ -56,30 +58,38 @@ def test_without_a_test_set_the_answer_is_about_repeats():
     assert found.sentences[0].text.startswith("3 of 9 images of Web repeat another one")
 
 
-def test_repeats_in_a_sample_have_no_upper_bound_for_the_corpus():
-    (sentence,) = copies_answer(
-        {"copies_within": [{**WITHIN, "share_high": None, "is_sampled": True}]}
-    ).sentences
+def test_repeats_in_a_sample_are_stated_of_the_sample():
+    (sentence,) = copies_answer({"copies_within": [{**WITHIN, "is_sampled": True}]}).sentences
 
     assert sentence.text == (
-        "3 of 9 sampled images of Web repeat another one, 33.3 %, and more may repeat one that "
-        "was not searched; the largest group has 2."
+        "3 of 9 sampled images of Web repeat another one in the sample, 33.3 %; the largest group "
+        "has 2."
     )
 
 
-def test_the_answer_states_what_the_search_would_miss():
+def made(false_positives):
+    """Return tables of copies made in three ways; only crops are certainly missed."""
+    shares = {"crop": (0.1, 0.3), "border": (0.4, 0.7), "jpeg": (0.9, 1.0)}
     rows = [
         {**MADE, "transformation": name, "verified": 1, "verified_share": share}
-        for name, share in (("crop", 0.1), ("jpeg", 1.0))
+        | {"verified_share_high": high}
+        for name, (share, high) in shares.items()
     ]
     whole = {"position": None, "copies": 20, "verified": 11, "verified_share": 0.55}
-    whole |= {"verified_share_low": 0.41, "verified_share_high": 0.69}
+    whole |= {"verified_share_low": 0.41, "verified_share_high": 0.69, "transformation": None}
+    pairs = {"method": "hash", "negative_pairs": 900, "verified_false_positives": false_positives}
+    return {"copies_calibration": [*rows, {**MADE, **whole}], "copies_thresholds": [pairs]}
 
-    (sentence,) = copies_answer(
-        {"copies_calibration": [*rows, {**MADE, "transformation": None, **whole}]}
-    ).sentences
+
+@pytest.mark.parametrize(("called", "said"), [(0, "none a copy"), (3, "3 copies")])
+def test_the_answer_states_what_the_search_misses_and_what_it_calls_copies(called, said):
+    (sentence,) = copies_answer(made(called)).sentences
 
     assert sentence.text == (
-        "Of 20 copies that were made on purpose, hash finds 55.0 % [41.0, 69.0]; less than "
-        "half of some made by crop."
+        "Of 20 copies that were made on purpose, hash finds 55.0 % [41.0, 69.0]; less than half of "
+        f"some made by crop. Of 900 pairs of different images it calls {said}."
     )
+
+
+def test_without_compared_pairs_nothing_is_said_of_them():
+    assert copies_answer(made(None)).sentences[0].text.endswith("some made by crop.")

@@ -88,18 +88,23 @@ def _of_tests(rows: Sequence[Row]) -> Iterator[Sentence]:
 def _repeats(tables: Tables) -> Iterator[Sentence]:
     for row in tables.get("copies_within", ()):
         of = "sampled images" if row["is_sampled"] else "images"
-        more = ", and more may repeat one that was not searched" if row["is_sampled"] else ""
+        more = " in the sample" if row["is_sampled"] else ""
         yield Sentence(
             f"{count(row['repeats'])} of {count(row['images'])} {of} of "
-            f"{plain(row['corpus_title'])} repeat another one, {_share(row, 'share')}{more}; the "
-            f"largest group has {count(row['largest'])}.",
+            f"{plain(row['corpus_title'])} repeat another one{more}, "
+            f"{percent(row['share'], digits=1) or MISSING} %; the largest group has "
+            f"{count(row['largest'])}.",
             "copies_within",
             "Repeats",
         )
 
 
 def _recall(tables: Tables) -> Iterator[Sentence]:
-    """Yield how many made copies each method finds: the control for what the search misses."""
+    """Yield the control of each method: which made copies it finds, and what else it calls copies.
+
+    A way to make copies is named as missed if its share is certainly less than half.
+    """
+    others = {row["method"]: row for row in tables.get("copies_thresholds", ())}
     rows = [row for row in tables.get("copies_calibration", ()) if row["verified"] is not None]
     for whole in (row for row in rows if row["position"] is None):
         missed = [
@@ -107,16 +112,27 @@ def _recall(tables: Tables) -> Iterator[Sentence]:
             for row in rows
             if row["method"] == whole["method"]
             and row["position"] is not None
-            and row["verified_share"] < 0.5
+            and row["verified_share_high"] < 0.5
         ]
         tail = f"; less than half of some made by {listed(list(dict.fromkeys(missed)))}"
         yield Sentence(
             f"Of {count(whole['copies'])} copies that were made on purpose, "
             f"{plain(whole['method_title'])} finds {_share(whole, 'verified_share')}"
-            f"{tail if missed else ''}.",
+            f"{tail if missed else ''}.{_called(others.get(whole['method']))}",
             "copies_calibration",
             CONTROL,
         )
+
+
+def _called(row: Row | None) -> str:
+    """Return how many pairs of different images a method calls copies, if they were compared."""
+    if row is None or row["verified_false_positives"] is None:
+        return ""
+    called = f"{count(row['verified_false_positives'])} copies"
+    return (
+        f" Of {count(row['negative_pairs'])} pairs of different images it calls "
+        f"{called if row['verified_false_positives'] else 'none a copy'}."
+    )
 
 
 def _share(row: Row, name: str) -> str:

@@ -134,13 +134,13 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
     "copies_within": Listing(
         title="Training images that repeat another one",
         caption="All images of a group but the first are repeats. "
-        "Copies of copies are in one group. 95 % intervals are exact.",
+        "Copies of copies are in one group.",
         corner="Corpus",
         name=lambda row: row["corpus_title"],
         fields={
             "Images": lambda row: count(row["images"]),
             "Repeats": lambda row: count(row["repeats"]),
-            "Repeats, %": lambda row: _share(row, "share"),
+            "Repeats, %": lambda row: percent(row["share"], digits=1) or MISSING,
             "Groups": lambda row: count(row["groups"]),
             "Largest group": lambda row: count(row["largest"]),
         },

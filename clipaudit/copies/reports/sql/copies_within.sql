@@ -1,6 +1,6 @@
 -- How many images of the training corpus repeat others, and how large the groups are.
--- One row. A sample holds an image and its repeat less often than one image, so its share has no
--- upper bound for the corpus.
+-- One row. The share has no interval: all images are counted, and in a sample it is lower than in the
+-- corpus, since a sample holds an image and its repeat less often than one image.
 --
 -- images    corpus, shard, row
 -- groups    first_shard, first_row, size: one row per image of a group of repeats
@@ -27,10 +27,6 @@ select
     grouped.groups,
     grouped.in_groups - grouped.groups as repeats, -- images beyond the first of each group
     (grouped.in_groups - grouped.groups) / totals.images as share, -- repeats / images
-    exact_interval(grouped.in_groups - grouped.groups, totals.images).low as share_low,
-    if(
-        $sampled, null, exact_interval(grouped.in_groups - grouped.groups, totals.images).high
-    ) as share_high, -- null: only a sample was searched
     $sampled as is_sampled, -- whether only a sample of the images was searched
     coalesce(grouped.largest, 0) as largest, -- images in the largest group
 from totals
