@@ -29,17 +29,21 @@ _BOUNDS = ("low", "high")
 
 
 def exact_interval(
-    successes: Int64[np.ndarray, " n"] | Float64[np.ndarray, " n"], trials: Int64[np.ndarray, " n"]
+    successes: Int64[np.ndarray, " n"] | Float64[np.ndarray, " n"],
+    trials: Int64[np.ndarray, " n"],
+    *,
+    chosen_of: int = 1,
 ) -> Float64[np.ndarray, "n 2"]:
     """Return the Clopper-Pearson bounds (low, high) of each `successes` out of `trials`.
 
-    `successes` may be sums of shares between 0 and 1, as in `beta_bounds`. Bounds are rounded to 12
-    decimals. Without trials they are NaN.
+    `successes` may be sums of shares between 0 and 1, as in `beta_bounds`. Each was chosen among
+    `chosen_of` counts, such as the largest share: bounds are then Bonferroni's. Bounds are rounded
+    to 12 decimals. Without trials they are NaN.
 
     >>> exact_interval(np.array([0, 8]), np.array([10, 10])).round(4).tolist()
     [[0.0, 0.3085], [0.4439, 0.9748]]
     """
-    bounds = beta_bounds(successes, trials)
+    bounds = beta_bounds(successes, trials, chosen_of=chosen_of)
     bounds[trials == 0] = np.nan
     return bounds
 
@@ -47,6 +51,8 @@ def exact_interval(
 def beta_bounds(
     successes: Int64[np.ndarray, " n"] | Float64[np.ndarray, " n"],
     trials: Int64[np.ndarray, " n"] | Float64[np.ndarray, " n"],
+    *,
+    chosen_of: int = 1,
 ) -> Float64[np.ndarray, "n 2"]:
     """Return the bounds of `exact_interval` for at least one trial each; both may be partial.
 
@@ -58,7 +64,7 @@ def beta_bounds(
     """
     from scipy.special import betaincinv  # imported here, since most tables need no scipy
 
-    tail = (1 - CONFIDENCE) / 2
+    tail = (1 - CONFIDENCE) / 2 / chosen_of
     failures = trials - successes
     # The beta quantile is undefined for a count of 0; the bound is then the end of the scale.
     some, lacks = np.where(successes == 0, 1, successes), np.where(failures == 0, 1, failures)

@@ -16,12 +16,20 @@ MADE = {"method": "hash", "method_title": "hash", "position": 0, "copies": 10}
 
 
 def test_the_headline_names_the_share_with_its_interval():
-    found = copies_answer({"copies_summary": [SUMMARY, NONE]})
+    found = copies_answer({"copies_summary": [SUMMARY]})
 
     assert found.headline == (
-        "Yes: 12 of 30 images of Val have a copy in the training data, 40.0 % [23.0, 59.0]."
+        "Yes: 12 of 30 images of Val have a copy in the training data, 40.0 % [22.7, 59.4]."
     )
     assert "2 identical bytes, 9 re-encoded or resized, 1 edited" in found.sentences[0].text
+
+
+def test_the_interval_of_the_largest_share_allows_for_its_choice():
+    found = copies_answer({"copies_summary": [SUMMARY, NONE, NONE]})
+
+    assert "40.0 % [19.7, 63.2]" in found.headline  # 98.33 %, by scipy
+    assert found.lines[0][-1] == "40.0 % [23.0, 59.0]"
+    assert found.note.endswith("its interval allows for that choice.")
 
 
 def test_further_test_sets_with_copies_are_counted():

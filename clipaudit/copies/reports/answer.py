@@ -2,9 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from clipaudit.plaindata import Row
 from clipaudit.plaintext import plain
 from clipaudit.reports.answers import CONTROL, Answer, Sentence, Tables, cannot, listed
+from clipaudit.reports.intervals import exact_interval
 from clipaudit.reports.layouts import MISSING, count, interval, percent
 
 
@@ -25,10 +28,13 @@ def copies_answer(tables: Tables) -> Answer:
             for row in rows
         ),
         "A copy is the same image, re-encoded, resized or edited. Every candidate pair was checked "
-        "by its pixels.",
+        f"by its pixels.{_OF_LARGEST if len(rows) > 1 else ''}",
     )
 
 
+_OF_LARGEST = (
+    " The first line has the largest share of several; its interval allows for that choice."
+)
 _ONLY_REPEATS = "No test set is named, so only repeats were searched for."
 
 
@@ -41,9 +47,12 @@ def _headline(rows: Sequence[Row]) -> str:
         titles = listed([row["testset_title"] for row in rows])
         return f"No copy of an image of {titles} was found{where}."
     most = max(found, key=lambda row: row["share"])
+    counts = np.array([most["with_copy"]]), np.array([most["images"]])
+    low, high = exact_interval(*counts, chosen_of=len(rows))[0].tolist()
     return (
         f"Yes: {_least(most)}{count(most['with_copy'])} of {count(most['images'])} images of "
-        f"{plain(most['testset_title'])} have a copy in the training data, {_share(most, 'share')}"
+        f"{plain(most['testset_title'])} have a copy in the training data, "
+        f"{percent(most['share'], digits=1)} % {interval(low, high)}"
         f"{_more(len(found) - 1)}."
     )
 
