@@ -1,7 +1,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from scipy.stats import ttest_1samp
+from scipy.stats import beta, ttest_1samp
 
 from clipaudit.corpora.drops import DROPS
 from clipaudit.parrot.matching import MATCHES
@@ -126,6 +126,16 @@ def test_mistakes_are_counted_if_the_image_content_is_known(table1, given):
     assert cells["false_alarms", "share", None][:2] == (1, 2)
     assert cells["false_alarms", "share", None][2:] == pytest.approx((0.1581, 1), abs=1e-4)
     assert cells["missed", "share", None][:2] == (0.5, 2)
+
+
+def test_each_share_has_an_interval_over_its_images(table1):
+    cells = by_measure(table1(WEB), "value_low", "value_high")
+
+    exact = beta.ppf([0.025, 0.975], [4, 5], [2, 1])  # 4 of 5
+    assert cells["with_text", "share", None] == pytest.approx(exact, abs=1e-9)
+    of_mean = beta.ppf([0.025, 0.975], [1.25, 2.25], [3.75, 2.75])  # rates that sum to 1.25, of 4
+    assert cells["rate", "share", "words"] == pytest.approx(of_mean, abs=1e-9)
+    assert cells["images", "count", None] == (None, None)
 
 
 def test_mistakes_are_unknown_for_unchecked_images(table1):

@@ -32,6 +32,18 @@ def test_parrots_are_counted_among_all_captions_and_those_of_images_with_text():
     )
 
 
+def test_the_mean_share_of_words_comes_with_its_interval():
+    rows = [text("images", "count", 10.0), text("with_text", "share", 0.5)]
+    rows += [text(name, "share", 0.3, "words") for name in ("rate", "rate_with_text")]
+
+    found = answer("parrot", parrot_table1=rows)
+
+    assert (
+        "On average 30.0 % [6.7, 65.2] of a caption's words appear in its image, 30.0 % [6.7, 65.2]"
+        " if the image has text." in found.sentences[0].text
+    )
+
+
 def test_a_share_of_images_with_text_comes_with_its_false_alarms():
     rows = [
         text("images", "count", 10.0),

@@ -116,11 +116,11 @@ def _spotted(title: str, measures: Measures) -> str:
     text = f"{plain(title)}: text was read in {with_text} of {count(int(images))} images"
     if repeated := share("parroting", "share", "words"):
         text += f", and {repeated} of their captions repeat a word of it"
-    rate, inside = value("rate", "share", "words"), value("rate_with_text", "share", "words")
-    if rate is not None and inside is not None:
+    rate, inside = share("rate", "share", "words"), share("rate_with_text", "share", "words")
+    if rate and inside:
         text += (
-            f". On average {percent(rate, digits=1)} % of a caption's words appear in its image, "
-            f"{percent(inside, digits=1)} % if the image has text"
+            f". On average {rate} of a caption's words appear in its image, {inside} if the image "
+            "has text"
         )
     return f"{text}. {_mistakes(measures)}"
 

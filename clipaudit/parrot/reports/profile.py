@@ -5,7 +5,7 @@ its text was read.
 """
 
 from clipaudit.config.settings import Settings
-from clipaudit.parrot.reports.layouts import LISTED, MISTAKES, SMALL
+from clipaudit.parrot.reports.layouts import LISTED, SMALL
 from clipaudit.parrot.settings import Parrot
 from clipaudit.parrot.trained_on import training_notes
 from clipaudit.reports.specification import (
@@ -94,12 +94,6 @@ _WORDS = (
         "of the captions with words, those with a CoTR above 0",
     ),
 )
-_COUNTED = (
-    *MISTAKES,
-    "with_text",
-    "parroting",
-    "parrots",
-)  # shares of counted images, not means
 _TOKENIZATIONS = {"words": "", "plain": " (to the letter)"}
 _SCORES = (
     ("raw", "score", "Whole data set"),
@@ -248,11 +242,7 @@ def statistic_rows() -> list[RelationRow]:
         for measure, unit, title, definition in _WORDS
     ]
     names = ("measure", "unit", "title", "definition", "tokenization")
-    return numbered(
-        dict(zip(names, each, strict=True))
-        | {"is_counted": each[1] == "share" and each[0] in _COUNTED}
-        for each in found
-    )
+    return numbered(dict(zip(names, each, strict=True)) for each in found)
 
 
 def score_rows() -> list[RelationRow]:

@@ -4,7 +4,7 @@
 --
 -- corpora    position, corpus, title
 -- measures   position, measure, tokenization (words, plain; "" where it does not matter), title,
---            unit (count, share), definition, is_counted (whether it is a share of images)
+--            unit (count, share), definition
 -- matches    corpus, shard, row, spans and, by tokenization, <t>_co, <t>_rate, <t>_fuzzy_rate: one
 --            row per image that was read, rates null if the caption has no words
 -- truths     corpus, shard, row, word: what a synthetic world wrote into its images; null: nothing.
@@ -201,12 +201,12 @@ select
     corpora.title as corpus_title,
     coalesce(measured.pictures, 0) as pictures, -- images behind a share or a mean
     measured.value, -- null: no image
-    -- only for a share of images; the interval is over images
-    if(measures.is_counted, exact_interval(
-        round(measured.value * measured.pictures)::bigint, measured.pictures
+    -- 95 %, over images; null: a count, or no image
+    if(measures.unit = 'share', share_interval(
+        measured.value * measured.pictures, measured.pictures
     ).low, null) as value_low,
-    if(measures.is_counted, exact_interval(
-        round(measured.value * measured.pictures)::bigint, measured.pictures
+    if(measures.unit = 'share', share_interval(
+        measured.value * measured.pictures, measured.pictures
     ).high, null) as value_high,
     -- of the corpus of that title, for both tokenizations: the paper does not name its own
     if(measures.unit = 'share', round(published.value / 100, 6), published.value)
