@@ -189,19 +189,18 @@ def true_positives_interval(
 
     The true threshold, that 1 in `one_in` of all such records exceed, has a binomial number of the
     hold-out above it, so it lies between two of their scores (David and Nagaraja, Order Statistics,
-    2003, Sec. 7.1). The lower bound takes the upper one, at most the highest score, and the upper
-    bound the lower one. Members enter by Jeffreys' beta distribution, so that the interval has a
-    width at 0 and 1. With fewer than 3 `one_in` hold-out records the true threshold may well be
-    above all of them, and intervals cover less than 95 %: 90 % with 2 `one_in`, 70 to 85 % with
-    `one_in`.
+    2003, Sec. 7.1). The lower bound takes the upper one, which no member exceeds if none of the
+    hold-out is above the true threshold, and the upper bound the lower one. So with fewer than 3.7
+    `one_in` hold-out records the lower bound is about 0. Members enter by Jeffreys' beta
+    distribution, so that the interval has a width at 0 and 1.
     """
     passing = generator.binomial(len(holdout), 1 / one_in, DRAWS)
-    scores = np.sort(holdout)[::-1]
+    scores = np.append(np.sort(holdout)[::-1], np.inf)  # the last is also in front of the first
     low, high = (
         float(np.quantile(_drawn_shares(members, scores[place], generator), tail))
         for place, tail in (
-            (np.maximum(passing - 1, 0), 0.025),
-            (np.minimum(passing, len(scores) - 1), 0.975),
+            (passing - 1, 0.025),
+            (np.minimum(passing, len(holdout) - 1), 0.975),
         )
     )
     value = true_positives(members, holdout, one_in=one_in)
