@@ -1,8 +1,9 @@
 """Define the base of every settings model: frozen, without unknown keys."""
 
-from typing import Annotated, TypeVar
+import typing
+from typing import Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints, model_validator
 
 # A name becomes a folder of results/ and a part of file names.
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
@@ -23,4 +24,18 @@ Distinct = Annotated[list[T], AfterValidator(_each_once)]
 class Section(BaseModel):
     """The base of every section of the settings."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _true_is_no_number(cls, content: object) -> object:
+        """Reject `sample: yes`, of which Pydantic would make one sample."""
+        for name, value in content.items() if isinstance(content, dict) else ():
+            field = cls.model_fields.get(name)
+            if isinstance(value, bool) and field and not _takes_bool(field.annotation):
+                raise ValueError(f"{name}: expected a number or a text, found {str(value).lower()}")
+        return content
+
+
+def _takes_bool(annotation: Any) -> bool:  # noqa: ANN401
+    return annotation in (bool, Any) or any(map(_takes_bool, typing.get_args(annotation)))

@@ -225,3 +225,18 @@ def test_a_folder_of_shards_is_answered_with_the_pattern_to_write(tmp_path):
     message = str(refused.value)
     assert message.startswith("corpora.web.shards: my web/ is a folder, expected its files.")
     assert "such as my web/{00000..00041}.tar; `clipaudit import tars 'my web/' --name" in message
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "message"),
+    [
+        ("learning_rate", float("inf"), "base.learning_rate: Input should be a finite number"),
+        ("logit_scale", float("nan"), "base.logit_scale.*: Input should be a finite number"),
+        ("epochs", True, "base: epochs: expected a number or a text, found true"),
+    ],
+)
+def test_what_is_not_a_finite_number_is_refused_as_one(settings, place, value, message):
+    settings["recipes"]["base"][place] = value
+
+    with pytest.raises(ConfigError, match=message):
+        parse_settings(settings)
