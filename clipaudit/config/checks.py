@@ -1,6 +1,7 @@
 """Check sections of the settings against each other; each check raises ValueError."""
 
 from collections.abc import Iterable
+from os.path import normpath
 from typing import TYPE_CHECKING
 
 from clipaudit.config.corpora import Corpus
@@ -79,6 +80,8 @@ def check_shards(run: "Settings", name: str, corpus: Corpus) -> None:
         raise ValueError(f"{where}: {paths[0]} is a URL, but only tars can be remote; copy it here")
     if corpus.world is None or corpus.is_split:
         return
+    made = run.worlds[corpus.world].corpora
+    known(name, made, f"corpora.{name}.world", f"worlds.{corpus.world}.corpora")
     folder = f"data/{corpus.world}/{name}/"
     for path in paths:
         if not (path.startswith(folder) and path.endswith(".tar")):
@@ -86,6 +89,30 @@ def check_shards(run: "Settings", name: str, corpus: Corpus) -> None:
                 f"{where}: {path} is not {folder}<number>.tar, where the world `{corpus.world}` "
                 "puts the shards of this corpus"
             )
+
+
+def check_folders(results: str, store: str) -> None:
+    """Reject results whose paths Snakemake would not understand, and one folder for both."""
+    if "{" in results or "}" in results:
+        raise ValueError(
+            f"results: {results} has a brace, which Snakemake takes for a wildcard; name another "
+            "folder"
+        )
+    if normpath(results) == normpath(store):
+        raise ValueError(f"store: {store} is also the folder of `results`; name another one")
+
+
+def check_starts(run: "Settings") -> None:
+    """Reject recipes that start from each other's models, so that none could be trained first."""
+    for name in run.recipes:
+        passed = [name]
+        while (start := run.recipes[passed[-1]].start_from) is not None:
+            if start.recipe in passed:
+                raise ValueError(
+                    f"recipes.{name}.start_from: {' starts from '.join([*passed, start.recipe])}, "
+                    "so no model could be trained first; remove one `start_from`"
+                )
+            passed.append(start.recipe)
 
 
 def check_blurred(run: "Settings", name: str, corpus: Corpus) -> None:

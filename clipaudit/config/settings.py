@@ -10,9 +10,11 @@ from clipaudit.config.audits import Audit, S, audits, plugged_audits
 from clipaudit.config.base import Name, Section
 from clipaudit.config.checks import (
     check_blurred,
+    check_folders,
     check_maps,
     check_plugin,
     check_shards,
+    check_starts,
     differ_beyond_case,
     known,
 )
@@ -34,8 +36,10 @@ from clipaudit.remote.urls import is_url
 class Settings(Section):
     """The content of one YAML file. Paths are relative to the folder snakemake runs in."""
 
-    results: str = Field("results", description="folder of pointers, tables and figures")
-    store: str = Field("store", description="folder of the content-addressed store")
+    results: str = Field(
+        "results", min_length=1, description="folder of pointers, tables and figures"
+    )
+    store: str = Field("store", min_length=1, description="folder of the content-addressed store")
     shared_store: SharedStore | None = Field(
         None, description="a group's store to take results from; none when absent"
     )
@@ -67,6 +71,7 @@ class Settings(Section):
 
     @model_validator(mode="after")
     def _references(self) -> "Settings":
+        check_folders(self.results, self.store)
         if "blurred" in self.worlds:
             raise ValueError("worlds.blurred: data/blurred/ is for blurred corpora; rename it")
         for section in ("worlds", "corpora", "recipes", "supervised_recipes"):
@@ -93,6 +98,7 @@ class Settings(Section):
                 known(recipe.start_from.recipe, self.recipes, f"{where}.start_from", "recipes")
                 start = recipe.start_from.manifest
                 known(start, self.manifests(), f"{where}.start_from", "the manifests of this run")
+        check_starts(self)
         for name, encoder in self.encoders.items():
             where = f"encoders.{name}"
             self._check_architecture(encoder.architecture, where)
@@ -163,7 +169,13 @@ class Settings(Section):
         """The cached result of `manifests`."""
         whole = {name: {name: ALL} for name, each in self.corpora.items() if not each.is_split}
         for audit, section in self.audits():
-            whole |= audit.manifests(self, section)
+            for name, members in audit.manifests(self, section).items():
+                if whole.setdefault(name, members) != members:
+                    taken = "corpora" if name in self.corpora else "another audit"
+                    raise ValueError(
+                        f"{audit.name}: it makes a manifest named {name}, a name that {taken} has "
+                        "already; rename the corpus"
+                    )
         return whole
 
     def is_drawn(self, manifest: str) -> bool:
