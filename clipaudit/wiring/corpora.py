@@ -225,7 +225,8 @@ class CorpusFiles:
     def captioning_of(self, corpus: str) -> dict[str, object]:
         """Return how the captions and labels of a corpus are read."""
         settings = self.run.corpora[corpus]
-        labels = self.run.label_sets[settings.labels] if settings.labels else None
+        by_class = settings.labels if settings.captions == "class" else None
+        labels = self.run.label_sets[by_class] if by_class else None
         return {
             "source": settings.captions,
             "template": labels.caption_template if labels else None,

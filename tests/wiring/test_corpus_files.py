@@ -120,3 +120,11 @@ def test_blurred_shards_are_made_in_tens_and_the_rest_one_by_one(corpora):
     assert tens == [f"faces/{number}.tar" for number in range(10, 20)]
     assert files.unblurred_tars(job(shards="veiled/00021")) == ["faces/21.tar"]
     assert files.blurred_settings(job(shards="veiled/0001"))["of"] == "faces"
+
+
+def test_only_captions_made_of_classes_depend_on_their_template(corpora):
+    classes = {"classes": "data/micro/classes.txt", "caption_template": "an icon of a {}"}
+    files = corpora(label_sets={"symbols": classes})
+
+    assert files.captioning(job(corpus="small"))["template"] == "an icon of a {}"
+    assert files.captioning(job(corpus="val"))["template"] is None  # `captions: none`
