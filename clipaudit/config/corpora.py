@@ -1,10 +1,10 @@
 """Section of corpora: paths of shards, how captions and labels are read."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from clipaudit.config.base import Name, Section
+from clipaudit.config.base import Distinct, Name, Section
 
 
 class LabelSet(Section):
@@ -159,8 +159,10 @@ class Corpus(Section):
         "of images; a model cannot be trained on them",
     )
     labels: Name | None = Field(None, description="a name under `label_sets`: labels are needed")
-    classes: list[int] | None = Field(
-        None, description="labels that this test set uses; all when absent (ImageNet-A: 200)"
+    classes: Distinct[Annotated[int, Field(ge=0)]] | None = Field(
+        None,
+        min_length=1,
+        description="labels that this test set uses; all when absent (ImageNet-A: 200)",
     )
     label_map: LabelMap | None = Field(
         None,
@@ -208,6 +210,8 @@ class Corpus(Section):
     def _one_maker(self) -> "Corpus":
         if self.blurred is not None and (self.is_split or self.world is not None):
             raise ValueError("a corpus with `blurred` cannot be a split or made by a world")
+        if self.world is not None and self.is_split:
+            raise ValueError("`world` makes shards, and a split has those of its corpus; remove it")
         if self.metadata is not None and (self.blurred is not None or self.world is not None):
             raise ValueError(
                 "a corpus with `metadata` has no images to blur, and a world cannot make it"

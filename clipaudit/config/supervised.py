@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from clipaudit.config.base import Section
+from clipaudit.config.training import CropScale
 
 DECIDED_ELSEWHERE = ("checkpoint_path", "in_chans", "num_classes", "pretrained")
 
@@ -36,7 +37,7 @@ class SupervisedRecipe(Section):
         "small ResNet, {zero_init_last: false} one initialised as in torchvision",
     )
     image_size: int = Field(224, ge=1, description="side of the model's input in pixels")
-    crop_scale: tuple[float, float] = Field(
+    crop_scale: CropScale = Field(
         (0.08, 1.0), description="random resized crop, share of the area (torchvision's default)"
     )
     flip: bool = Field(True, description="mirror every other training image, drawn at random")
@@ -65,13 +66,6 @@ class SupervisedRecipe(Section):
         1, ge=0, description="as for `recipes`: decoding processes, which set the order"
     )
     seed: int = Field(0, ge=0, description="weights, order and crops")
-
-    @model_validator(mode="after")
-    def _crop(self) -> "SupervisedRecipe":
-        low, high = self.crop_scale
-        if not 0 < low <= high <= 1:
-            raise ValueError(f"crop_scale is {low} to {high}: give 0 < least <= most <= 1")
-        return self
 
 
 class Classifier(Section):

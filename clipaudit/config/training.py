@@ -1,10 +1,20 @@
 """Section of models: architectures, training recipes and encoders."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from clipaudit.config.base import Section
+
+
+def _least_first(shares: tuple[float, float]) -> tuple[float, float]:
+    low, high = shares
+    if not 0 < low <= high <= 1:
+        raise ValueError(f"{low} to {high}: give 0 < least <= most <= 1")
+    return shares
+
+
+CropScale = Annotated[tuple[float, float], AfterValidator(_least_first)]
 
 
 class Architecture(Section):
@@ -51,10 +61,10 @@ class Recipe(Section):
     precision: Literal["fp32", "amp", "amp_bf16"] = Field(
         "fp32", description="open_clip's names; on CPUs only fp32 pays off here"
     )
-    crop_scale: tuple[float, float] = Field(
+    crop_scale: CropScale = Field(
         (0.9, 1.0), description="random resized crop, share of the area (open_clip's default)"
     )
-    logit_scale: float | Literal["learned"] = Field(
+    logit_scale: Annotated[float, Field(gt=0)] | Literal["learned"] = Field(
         "learned", description="a number fixes the logit scale at this value"
     )
     max_logit_scale: float = Field(

@@ -6,7 +6,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from clipaudit.config.base import Distinct, Name, Section
 from clipaudit.config.deduplication import Deduplication
-from clipaudit.config.manifests import DEDUPLICATED, Size, size_label
+from clipaudit.config.manifests import DEDUPLICATED, Size, Sizes, size_label
 
 
 def kept_label(size: Size) -> str:
@@ -32,6 +32,14 @@ class Evidence(Section):
     removed: Size | None = Field(
         None, description="near-, rand- and far-pruning by this many samples; none when absent"
     )
+
+    @model_validator(mode="after")
+    def _compares_two_sets(self) -> "Evidence":
+        if self.pruning == self.reference:
+            raise ValueError(
+                f"reference: {self.reference} is also `pruning`; name another test set"
+            )
+        return self
 
 
 _MARGIN_STEPS = 2**40  # per unit: coarse enough that adding a margin rarely rounds
@@ -91,12 +99,12 @@ class NearFar(Section):
     queries: Distinct[Name] = Field(
         min_length=1, description="test sets that samples are near or far to (paper: Sketch, Val)"
     )
-    removed: Distinct[Size] | None = Field(
+    removed: Sizes | None = Field(
         None,
         description="samples to remove, as counts or as fractions; 50, 100 and 150 million when "
         "`kept` is also absent",
     )
-    kept: Distinct[Size] | None = Field(
+    kept: Sizes | None = Field(
         None,
         description="samples to keep, as counts or as fractions (the published notebook's: 50, 100 "
         "and 150 million)",
@@ -140,7 +148,7 @@ class Supervised(Section):
     """Classifiers trained on the small set's near-, far- and rand-pruned sets (Figures 9, 10)."""
 
     recipe: Name = Field(description="a name under `supervised_recipes` (paper: ResNet-18)")
-    removed: Distinct[Size] = Field(
+    removed: Sizes = Field(
         [0.25, 0.5, 0.75], min_length=1, description="samples of the small set to remove"
     )
 
@@ -164,6 +172,16 @@ class Robustness(Section):
         "whole small set and its rand-pruned sets",
     )
 
+    @model_validator(mode="after")
+    def _lie_on_the_line(self) -> "Robustness":
+        for point in self.points:
+            if self.reference not in point or len(point) < 2:
+                raise ValueError(
+                    f"points: {point} needs an accuracy on {self.reference}, the reference, and "
+                    "one on another test set; add what is missing"
+                )
+        return self
+
 
 class Pair(Section):
     """Another small set and test set to compare with the large set (App. D)."""
@@ -171,6 +189,12 @@ class Pair(Section):
     figure: int = Field(11, description="number of the figure (paper: CelebA 11, Waterbirds 12)")
     small: Name = Field(description="a corpus, usually a split, to compare the large set with")
     test: Name = Field(description="a labelled corpus, usually the split that `small` lacks")
+
+    @model_validator(mode="after")
+    def _compares_two_sets(self) -> "Pair":
+        if self.small == self.test:
+            raise ValueError(f"test: {self.test} is also `small`; name another corpus")
+        return self
 
 
 class Galleries(Section):

@@ -174,3 +174,18 @@ def test_a_base_that_nothing_makes_is_refused(settings, change, message):
 
     with pytest.raises(ConfigError, match=message):
         parse_settings(settings)
+
+
+@pytest.mark.parametrize(
+    ("section", "key", "value", "message"),
+    [
+        ("near_far", "removed", [0.1234567, 0.12345671], "two are one name"),
+        ("supervised", "removed", [0.1234567, 0.12345671], "two are one name"),
+        ("robustness", "points", [{"sketch": 0.5}], "needs an accuracy on val, the reference"),
+    ],
+)
+def test_what_would_be_lost_silently_is_refused(settings, section, key, value, message):
+    settings["similarity"][section][key] = value
+
+    with pytest.raises(ConfigError, match=message):
+        parse_settings(settings)

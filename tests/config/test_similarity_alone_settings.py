@@ -74,7 +74,7 @@ def test_a_test_set_without_labels_is_searched_but_not_evaluated(settings):
         ("random_arm", True),
         ("classifiers", ["resnet"]),
         ("dose_response", {"test_set": "val", "margins": [0.01]}),
-        ("evidence", {"pruning": "val", "reference": "val"}),
+        ("evidence", {"pruning": "sketch", "reference": "val"}),
     ],
 )
 def test_comparisons_with_the_small_set_are_refused_without_one(settings, name, value):

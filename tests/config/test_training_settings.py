@@ -1,6 +1,7 @@
 import pytest
 from pydantic import ValidationError
 
+from clipaudit.config.supervised import SupervisedRecipe
 from clipaudit.config.training import Encoder, Recipe
 
 
@@ -30,3 +31,14 @@ def test_captions_are_drawn_at_random_unless_the_first_is_requested():
     assert Recipe(architecture="tiny").caption_choice == "random"
     with pytest.raises(ValidationError, match="'random' or 'first'"):
         Recipe(architecture="tiny", caption_choice="last")
+
+
+@pytest.mark.parametrize("model", [Recipe, SupervisedRecipe])
+def test_a_crop_is_a_share_of_the_image(model):
+    with pytest.raises(ValidationError, match="give 0 < least <= most <= 1"):
+        model(architecture="tiny", crop_scale=(1, 0.5))
+
+
+def test_a_fixed_logit_scale_is_above_zero():
+    with pytest.raises(ValidationError, match="greater than 0"):
+        Recipe(architecture="tiny", logit_scale=0)
