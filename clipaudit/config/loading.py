@@ -15,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 from clipaudit.config.audits import plugged_audits
 from clipaudit.config.settings import Settings, whole_settings
 from clipaudit.config.shipped import shipped
+from clipaudit.config.training import Encoder
 from clipaudit.errors import ConfigError
 from clipaudit.plaindata import Json
 from clipaudit.plaintext import many
@@ -133,10 +134,7 @@ def check_files(run: Settings, *, root: Path = Path()) -> None:
             raise ConfigError(_of_a_folder(where, path))
     missing = [f"{where}: {path}" for where, path in absent]
     missing += [
-        f"{where}: {path}"
-        for audit, section in run.audits()
-        for where, path in audit.folders(section).items()
-        if not (root / path).is_dir()
+        f"{where}: {path}" for where, path in _folders_brought(run) if not (root / path).is_dir()
     ]
     if missing:
         shown = "\n  ".join(missing[:10])
@@ -174,6 +172,8 @@ def _files_brought(run: Settings) -> Iterator[tuple[str, str]]:
         named[f"architectures.{name}.vocabulary"] = architecture.vocabulary
     for name, weights in _needed_weights(run).items():
         named[f"encoders.{name}.pretrained"] = weights
+    for name, classifier in run.classifiers.items():
+        named[f"classifiers.{name}.checkpoint"] = classifier.checkpoint
     for name, corpus in run.corpora.items():
         if corpus.blurred is not None:
             named[f"corpora.{name}.blurred.detector"] = corpus.blurred.detector
@@ -190,20 +190,35 @@ def _files_brought(run: Settings) -> Iterator[tuple[str, str]]:
             yield f"embeddings.{name}", path
 
 
+def _folders_brought(run: Settings) -> Iterator[tuple[str, str]]:
+    """Yield each setting that names a folder of the user, with the folder."""
+    for name, encoder in _embedding(run).items():
+        if encoder.directory is not None:
+            yield f"encoders.{name}.directory", encoder.directory
+    for audit, section in run.audits():
+        yield from audit.folders(section).items()
+
+
 def _needed_weights(run: Settings) -> dict[str, str | None]:
     """Return the files of weights of encoders that embed, by encoder.
 
-    For an architecture with a definition open_clip has no tags. An encoder whose embeddings are
-    given may have no weights.
+    For an architecture with a definition open_clip has no tags; no tag has a slash.
     """
-    given = {encoder for encoder, _ in run.given_embeddings()}
     return {
         name: encoder.pretrained
-        for name, encoder in run.encoders.items()
-        if name not in given
-        and encoder.architecture is not None
-        and run.architectures[encoder.architecture].definition is not None
+        for name, encoder in _embedding(run).items()
+        if encoder.architecture is not None
+        and (
+            run.architectures[encoder.architecture].definition is not None
+            or "/" in (encoder.pretrained or "")
+        )
     }
+
+
+def _embedding(run: Settings) -> dict[str, Encoder]:
+    """Return the encoders that need weights; one whose embeddings are given may have none."""
+    given = {encoder for encoder, _ in run.given_embeddings()}
+    return {name: encoder for name, encoder in run.encoders.items() if name not in given}
 
 
 def json_schema(plugged: Iterable[str] = ()) -> str:

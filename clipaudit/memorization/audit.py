@@ -3,6 +3,7 @@
 from clipaudit.config.audits import Audit
 from clipaudit.config.deduplication import Deduplication
 from clipaudit.memorization.checks import asks, check, left_out, pictured
+from clipaudit.memorization.fixed import COCO
 from clipaudit.memorization.points import (
     derived_corpora,
     derived_encoders,
@@ -19,6 +20,18 @@ def _deduplications(audit: Memorization) -> dict[str, tuple[Deduplication, str]]
     return {name: how for name, each in audit.sources.items() if each.duplicates == "semantic"}
 
 
+def _files(audit: Memorization) -> dict[str, str]:
+    objects = audit.objects
+    named = {
+        f"memorization.objects.given.{name}.files[{at}]": path
+        for name, rows in objects.given.items()
+        for at, path in enumerate(rows.paths)
+    }
+    if objects.names is not None and objects.names != COCO:
+        named["memorization.objects.names"] = objects.names
+    return named
+
+
 AUDIT = Audit(
     name="memorization",
     title="the memorization audit",
@@ -33,6 +46,7 @@ AUDIT = Audit(
     derived_recipes=lambda run, audit: derived_recipes(audit, run.recipes),
     derived_encoders=lambda run, audit: derived_encoders(audit, run.recipes),
     deduplications=_deduplications,
+    files=_files,
     left_out=left_out,
     asks=asks,
     draws_sets=True,

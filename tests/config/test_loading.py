@@ -254,3 +254,23 @@ def test_what_is_not_a_finite_number_is_refused_as_one(settings, place, value, m
 
     with pytest.raises(ConfigError, match=message):
         parse_settings(settings)
+
+
+def test_missing_models_and_names_of_objects_are_missing_files(tmp_path):
+    settings = read_settings(ROOT / "config/micro_memorization.yaml")
+    settings["architectures"]["b32"] = {"open_clip": "ViT-B-32"}
+    settings["encoders"] |= {
+        "folder": {"directory": "no_model"},
+        "weights": {"architecture": "b32", "pretrained": "gone/b32.pt"},
+    }
+    settings["classifiers"] = {"resnet": {"model": "resnet18", "checkpoint": "gone.pt"}}
+    settings["memorization"]["objects"]["names"] = "gone.txt"
+
+    with pytest.raises(ConfigError) as refused:
+        check_files(parse_settings(settings), root=tmp_path)
+    assert str(refused.value).splitlines()[1:5] == [
+        "  encoders.weights.pretrained: gone/b32.pt",
+        "  classifiers.resnet.checkpoint: gone.pt",
+        "  memorization.objects.names: gone.txt",
+        "  encoders.folder.directory: no_model",
+    ]
