@@ -58,7 +58,7 @@ rule hash_images:
         numeric=IMAGE_LIBRARIES,
         shards=CORPORA.shard_numbers,
         views=COPIES.views,
-        seed=COPIES.audit.seed,
+        seed=COPIES.sample_seed,
     script:
         "../workflow_scripts/hash_images.py"
 

@@ -44,6 +44,10 @@ class CopiesFiles:
             return []
         return [self.corpora.result(f"searched/{self.audit.train}.json")]
 
+    def sample_seed(self, wildcards: Wildcards) -> int | None:
+        """Return the seed of that sample; where all images are searched, no seed enters a key."""
+        return self.audit.seed if self.sample(wildcards) else None
+
     def views(self, wildcards: Wildcards) -> str:
         """Return which views of the images of a corpus are hashed."""
         return "test" if wildcards.corpus in self.test_sets else "train"

@@ -66,3 +66,11 @@ def test_only_the_training_corpus_reads_a_sample(files):
     assert sampled.sample(part(0)) == ["results/searched/web.json"]
     assert sampled.sample(SimpleNamespace(corpus="val")) == []
     assert files().sample(part(0)) == []
+
+
+def test_a_seed_decides_which_images_are_hashed_only_of_a_sample(files):
+    web, val = SimpleNamespace(corpus="web"), SimpleNamespace(corpus="val")
+
+    assert files(seed=7).sample_seed(web) is None
+    assert files(seed=7, sample=5).sample_seed(web) == 7
+    assert files(seed=7, sample=5).sample_seed(val) is None
