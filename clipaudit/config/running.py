@@ -56,7 +56,9 @@ class VectorMaps(Section):
     test_samples: int = Field(
         default=100, ge=0, le=2000, description="most images of each test set on a map"
     )
-    seed: int = Field(default=0, ge=0, description="seed of the samples and their positions")
+    seed: int = Field(
+        default=0, ge=0, lt=2**31, description="seed of the samples and their positions"
+    )
 
 
 class Report(Section):

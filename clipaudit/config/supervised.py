@@ -65,7 +65,7 @@ class SupervisedRecipe(Section):
     workers: int = Field(
         1, ge=0, description="as for `recipes`: decoding processes, which set the order"
     )
-    seed: int = Field(0, ge=0, description="weights, order and crops")
+    seed: int = Field(0, ge=0, lt=2**63, description="weights, order and crops")
 
 
 class Classifier(Section):

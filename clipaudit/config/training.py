@@ -110,7 +110,9 @@ class Recipe(Section):
     workers: int = Field(
         1, ge=0, description="decoding processes; a part of the recipe, since it sets the order"
     )
-    seed: int = Field(0, ge=0, description="weights, order, crops, masking, drawn captions")
+    seed: int = Field(
+        0, ge=0, lt=2**63, description="weights, order, crops, masking, drawn captions"
+    )
 
 
 class Encoder(Section):

@@ -58,7 +58,7 @@ class Copies(Section):
         description="search only this many images of `train`, the first in a seeded order; all "
         "when absent",
     )
-    seed: int = Field(0, ge=0, description="random seed of the seeded orders")
+    seed: int = Field(0, ge=0, lt=2**63, description="random seed of the seeded orders")
     calibration: Calibration = Field(
         default_factory=Calibration, description="how thresholds are chosen"
     )

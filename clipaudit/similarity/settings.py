@@ -28,7 +28,7 @@ class Evidence(Section):
 
     pruning: Name = Field(description="the test set that the first arm is pruned to")
     reference: Name = Field(description="the test set that effects are compared with")
-    seed: int = Field(0, ge=0, description="random seed of the random arm's draw")
+    seed: int = Field(0, ge=0, lt=2**63, description="random seed of the random arm's draw")
     removed: Size | None = Field(
         None, description="near-, rand- and far-pruning by this many samples; none when absent"
     )
@@ -109,7 +109,7 @@ class NearFar(Section):
         description="samples to keep, as counts or as fractions (the published notebook's: 50, 100 "
         "and 150 million)",
     )
-    seed: int = Field(0, ge=0, description="random seed of the order")
+    seed: int = Field(0, ge=0, lt=2**63, description="random seed of the order")
 
     @model_validator(mode="after")
     def _sized(self) -> "NearFar":
@@ -202,7 +202,7 @@ class Galleries(Section):
 
     queries: int = Field(4, ge=1, description="random test images of a gallery")
     columns: int = Field(6, ge=1, description="neighbours of each (paper: 6)")
-    seed: int = Field(0, ge=0, description="random seed of the choice")
+    seed: int = Field(0, ge=0, lt=2**63, description="random seed of the choice")
 
 
 class Similarity(Section):

@@ -44,7 +44,7 @@ class DigitWorld(Section):
     """Scanned handwritten digits (scikit-learn's `load_digits`) and printed ones."""
 
     kind: Literal["digits"] = Field(default="digits", description="The kind of world.")
-    seed: int = Field(default=0, ge=0, description="Random seed of the slices; ours: 0.")
+    seed: int = Field(default=0, ge=0, lt=2**63, description="Random seed of the slices; ours: 0.")
     side: int = Field(
         default=48,
         ge=24,

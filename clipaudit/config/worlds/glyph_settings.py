@@ -162,7 +162,7 @@ class GlyphWorld(Section):
     """Images drawn from the symbols of the DejaVu Sans font."""
 
     kind: Literal["glyphs"] = Field(default="glyphs", description="The kind of world.")
-    seed: int = Field(default=0, ge=0, description="Random seed of the world; ours: 0.")
+    seed: int = Field(default=0, ge=0, lt=2**63, description="Random seed of the world; ours: 0.")
     side: int = Field(
         default=64,
         ge=24,
