@@ -232,41 +232,70 @@ def json_schema(plugged: Iterable[str] = ()) -> str:
 
 def _describe(fault: Any, model: type[Settings]) -> str:  # noqa: ANN401
     """Return one of Pydantic's faults in the user's terms."""
-    place = [part for part in fault["loc"] if part not in {"glyphs", "digits"}]
-    where = ".".join(str(part) for part in place)
+    place = _place(fault["loc"], model)
+    if fault["type"] == "extra_forbidden":
+        place.append(str(fault["loc"][-1]))
+    where = ".".join(place)
     if fault["type"] == "extra_forbidden":
         known = _known_keys(fault["loc"], model)
         if len(fault["loc"]) == 1:
             known += plugged_audits()
-        guess = difflib.get_close_matches(str(place[-1]), known, n=1)
-        hint = f" Did you mean `{guess[0]}`?" if guess else did_you_mean(str(place[-1]), known)
+        guess = difflib.get_close_matches(place[-1], known, n=1)
+        hint = f" Did you mean `{guess[0]}`?" if guess else did_you_mean(place[-1], known)
         if len(fault["loc"]) == 1 and isinstance(fault["input"], dict) and not guess:
             hint = " If it is an audit's section, install the distribution that provides the audit."
         return f"{where} is not a setting.{hint}"
-    message = fault["msg"].removeprefix("Value error, ")
+    message = fault["msg"].removeprefix("Value error, ").partition(" or instance of ")[0]
     if fault["type"] == "missing":
         return f"{where} is missing."
+    if fault["type"] == "union_tag_not_found":
+        return f"{where}.kind is missing."
+    if fault["type"] == "union_tag_invalid":
+        return f"{where}.kind: {fault['ctx']['tag']!r} is not {fault['ctx']['expected_tags']}"
     if fault["type"] == "value_error":
         return f"{where}: {message}" if where and not message.startswith(where) else message
-    return f"{where}: {message} (given: {fault['input']!r})"
+    hint = "; a name has letters, digits, - and _" * (fault["type"] == "string_pattern_mismatch")
+    return f"{where}: {message} (given: {_shortened(fault['input'])}){hint}"
+
+
+def _shortened(given: object) -> str:
+    text = repr(given)
+    return text if len(text) <= 100 else f"{text[:97]}..."
+
+
+def _place(loc: tuple[str | int, ...], model: type[Settings]) -> list[str]:
+    """Return the names of sections and settings that lead to a fault, as they are in the file.
+
+    Pydantic also names the arm of a union, such as `list[str]`, and `[key]` after a wrong name.
+    """
+    level: Any = model
+    place = []
+    for part in loc:
+        inner = _step_into(level, part)
+        if inner is not level:
+            place.append(str(part))
+        level = inner
+    return place
 
 
 def _known_keys(place: tuple[str | int, ...], model: type[Settings]) -> list[str]:
     """Return the known setting names at a place, by walking the models."""
     level: Any = model
     for part in place[:-1]:
-        level = _step_into(level, str(part))
+        level = _step_into(level, part)
     models = [each for each in _alternatives(level) if _is_model(each)]
     return [name for model in models for name in model.model_fields]
 
 
-def _step_into(level: Any, part: str) -> Any:  # noqa: ANN401
+def _step_into(level: Any, part: str | int) -> Any:  # noqa: ANN401
     for each in _alternatives(level):
         if _is_model(each) and part in each.model_fields:
             return each.model_fields[part].annotation
         if typing.get_origin(each) is dict:
             return typing.get_args(each)[1]
-    return level  # `part` is the tag of a discriminated union, which Pydantic adds to the path
+        if typing.get_origin(each) in (list, tuple) and isinstance(part, int):
+            return typing.get_args(each)[0]
+    return level  # Pydantic added `part` to the path
 
 
 def _alternatives(annotation: Any) -> list[Any]:  # noqa: ANN401

@@ -274,3 +274,23 @@ def test_missing_models_and_names_of_objects_are_missing_files(tmp_path):
         "  memorization.objects.names: gone.txt",
         "  encoders.folder.directory: no_model",
     ]
+
+
+@pytest.mark.parametrize(
+    ("section", "fault", "message"),
+    [
+        ("corpora", {"digits": {"shards": 5}}, "corpora.digits.shards: Input should be a valid "),
+        ("corpora", {"web": {"shards": [5]}}, "corpora.web.shards.0: Input should be"),
+        ("corpora", {"a b": {"shards": "a.tar"}}, "corpora.a b: String should match pattern"),
+        ("worlds", {"w": {"corpora": {}}}, "worlds.w.kind is missing."),
+        ("worlds", {"w": {"kind": "glyf"}}, "worlds.w.kind: 'glyf' is not 'glyphs', 'digits'"),
+        ("recipes", {"r": 5}, "recipes.r: Input should be a valid dictionary (given: 5)"),
+        ("recipes", {"base": {"seed": 2**63}}, "recipes.base.seed: Input should be less than 9"),
+    ],
+)
+def test_a_fault_is_at_the_place_that_the_file_has(settings, section, fault, message):
+    settings[section] |= fault
+
+    with pytest.raises(ConfigError) as refused:
+        parse_settings(settings)
+    assert f"\n  {message}" in str(refused.value)
