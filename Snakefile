@@ -24,7 +24,7 @@ include: "rules/site.smk"
 
 
 onstart:
-    refuse_shortages_of(RUN)
+    refuse_failures_of(RUN)
     refuse_excess_of(workflow.dag, config)
     for sentence in [*left_out(RUN), *unchecked(RUN)]:
         logger.info(f"Left out: {sentence}", extra={"left_out": sentence})

@@ -146,6 +146,22 @@ def check_files(run: Settings, *, root: Path = Path()) -> None:
         )
 
 
+def check_splits(run: Settings) -> None:
+    """Raise ConfigError for a split whose SQL no sample can be chosen with.
+
+    It imports DuckDB, so it is left to a plan and to the start of a run: jobs read settings, too.
+    """
+    splits = {name: each for name, each in run.corpora.items() if each.where is not None}
+    if not splits:
+        return
+    from clipaudit.corpora.samples import SAMPLES
+    from clipaudit.corpora.splits import select_samples
+
+    for name, each in splits.items():
+        assert each.where is not None, "it is one of the splits"
+        select_samples(SAMPLES.empty_table(), name=name, where=each.where, label=each.label)
+
+
 def _of_a_folder(where: str, path: str) -> str:
     """Return the message about a folder where a setting needs files."""
     if not where.endswith(".shards"):

@@ -26,11 +26,13 @@ def refuse_excess_of(graph: Any, config: Mapping[str, Any]) -> None:  # noqa: AN
         stop_with(error)
 
 
-def refuse_shortages_of(run: "Settings") -> None:
-    """Stop before a run whose settings need more samples than their corpora can have."""
+def refuse_failures_of(run: "Settings") -> None:
+    """Stop before a run that its settings let fail: by a split, or for lack of data."""
+    from clipaudit.config.loading import check_splits
     from clipaudit.lineage.planning.shortages import refuse_shortages
 
     try:
+        check_splits(run)
         refuse_shortages(run)
     except ClipauditError as error:
         stop_with(error)

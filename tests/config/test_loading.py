@@ -5,6 +5,7 @@ import pytest
 
 from clipaudit.config.loading import (
     check_files,
+    check_splits,
     extended,
     json_schema,
     parse_settings,
@@ -294,3 +295,13 @@ def test_a_fault_is_at_the_place_that_the_file_has(settings, section, fault, mes
     with pytest.raises(ConfigError) as refused:
         parse_settings(settings)
     assert f"\n  {message}" in str(refused.value)
+
+
+@pytest.mark.parametrize("where", ["", "width >", "colour = 'red'", "count(*) > 1", "width"])
+def test_a_split_that_can_choose_no_sample_is_refused_without_any(where):
+    corpora = {"web": {"shards": "0.tar"}, "some": {"of": "web", "where": where}}
+
+    with pytest.raises(ConfigError, match=r"^split some: `where: "):
+        check_splits(parse_settings({"corpora": corpora}))
+    for settings in ROOT.glob("config/*.yaml"):
+        check_splits(parse_settings(read_settings(settings)))
