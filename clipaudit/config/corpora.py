@@ -5,6 +5,8 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from clipaudit.config.base import Distinct, Name, Section
+from clipaudit.corpora.captions import Captioning
+from clipaudit.errors import ConfigError
 
 
 class LabelSet(Section):
@@ -28,6 +30,10 @@ class LabelSet(Section):
         for template in [*self.templates, self.caption_template]:
             if template.count("{}") != 1:
                 raise ValueError(f"template {template!r} must hold `{{}}` exactly once")
+        try:
+            Captioning("class", self.caption_template, ("class",))
+        except ConfigError as error:
+            raise ValueError(str(error)) from error
         return self
 
 

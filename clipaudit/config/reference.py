@@ -150,7 +150,8 @@ def _table(section: Json, at: str, places: dict[str, str]) -> str:
     rows = ["| setting | type | default | meaning |", "| :--- | :--- | :--- | :--- |"]
     for name, value in section.get("properties", {}).items():
         default = _default(value["default"]) if "default" in value else "*its own*"
-        default = "*required*" if name in required else default
+        tells_apart = "const" in value  # the kind of a world, which its file must say
+        default = "*required*" if name in required or tells_apart else default
         meaning = value.get("description", "").replace("\n", " ").replace("|", "\\|")
         meaning = meaning.replace("<", "&lt;")
         rows.append(f"| `{name}` | {kind(value, places)} | {default} | {meaning} |")

@@ -227,6 +227,7 @@ class Memorization(Section):
     seeds: int = Field(
         1,
         ge=1,
+        le=1_000,
         description="number of training seeds for each point of the grid, the recipe's own and "
         "the next ones; each has its own split into A, B and hold-out, and a table shows what "
         "holds over all",

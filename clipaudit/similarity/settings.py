@@ -227,6 +227,7 @@ class Similarity(Section):
     seeds: int = Field(
         1,
         ge=1,
+        le=1_000,
         description="training runs of each model of Tables 1 and 4, with the recipe's seed, the "
         "next one, and so on: means, with intervals over seeds and images (paper: 1). This "
         "multiplies the training runs; all else shows the first seed",

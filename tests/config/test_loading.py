@@ -110,6 +110,8 @@ def put(settings, value, *place):
         (["store"], "", "store: String should have at least 1 character"),
         (["encoders", "own"], {}, "give exactly one of `model`, `pretrained`, `directory`"),
         (["label_sets", "symbols", "templates"], ["a photo"], "must hold `{}` exactly once"),
+        (["label_sets", "symbols", "caption_template"], "{a} photo of {}", "needs exactly one {}"),
+        (["similarity", "seeds"], 10**9, "should be less than or equal to 1000"),
         (["worlds", "glyph", "corpora", "large", "styles"], {"foto": 1}, "styles.foto"),
     ],
 )  # fmt: skip
