@@ -50,6 +50,8 @@ DIRECTORY_WEIGHTS = (  # in order of preference; the names that open_clip writes
     "open_clip_pytorch_model.bin",
 )
 DIFFERENCES_SHOWN = 5
+# errors of open_clip and torch about a definition
+_REFUSALS = (AssertionError, AttributeError, KeyError, RuntimeError, TypeError, ValueError)
 
 Precision = Literal["fp32", "amp_bf16"]
 
@@ -94,7 +96,8 @@ def _define(architecture: Architecture) -> tuple[Definition, Tokenizer]:
     else:
         assert architecture.definition is not None  # Architecture's own validator
         definition = copy.deepcopy(architecture.definition)
-    missing = sorted({"embed_dim", "vision_cfg", "text_cfg"} - definition.keys())
+    kinds = {"embed_dim": int, "text_cfg": dict, "vision_cfg": dict}
+    missing = [name for name, kind in kinds.items() if not isinstance(definition.get(name), kind)]
     if missing:
         raise ConfigError(
             f"the architecture's definition has no {', '.join(missing)}: "
@@ -131,7 +134,7 @@ def _assemble(
         raise ConfigError("CoCa models (multimodal_cfg) are not supported: name a CLIP model")
     try:
         model = (CustomTextCLIP if custom else CLIP)(**fields, output_dict=True)
-    except TypeError as error:  # an unknown or missing key of the definition
+    except _REFUSALS as error:  # such as a width that its heads cannot share
         raise ConfigError(f"open_clip refuses the architecture's definition: {error}") from error
     sized = {**preprocessing, "size": model.visual.image_size}
     set_model_preprocess_cfg(model, sized)

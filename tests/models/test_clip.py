@@ -98,6 +98,8 @@ def test_an_unknown_name_gives_a_suggestion():
     ("changes", "message"),
     [
         ({"vision_cfg": VIT | {"widht": 8}}, "widht"),
+        ({"vision_cfg": None}, "has no vision_cfg"),
+        ({"vision_cfg": VIT | {"width": 32, "head_width": 10}}, "refuses the architecture's def"),
         ({"multimodal_cfg": {}}, "CoCa"),
     ],
 )
