@@ -49,7 +49,9 @@ class Recipe(Section):
     start_from: WarmStart | None = Field(None, description="weights of another trained model")
     epochs: int = Field(32, ge=1, description="passes over the kept samples (paper: 32)")
     batch_size: int = Field(
-        64, ge=1, description="samples per step, shared equally among all processes"
+        64,
+        ge=2,
+        description="samples per step, which the loss compares, shared equally among all processes",
     )
     learning_rate: float = Field(5e-4, gt=0, description="peak rate of the cosine schedule")
     warmup_steps: int = Field(10_000, ge=0, description="steps of linear warm-up")

@@ -42,3 +42,9 @@ def test_a_crop_is_a_share_of_the_image(model):
 def test_a_fixed_logit_scale_is_above_zero():
     with pytest.raises(ValidationError, match="greater than 0"):
         Recipe(architecture="tiny", logit_scale=0)
+
+
+def test_a_batch_has_two_samples_to_compare():
+    assert Recipe(architecture="tiny", batch_size=2).batch_size == 2
+    with pytest.raises(ValidationError, match="greater than or equal to 2"):
+        Recipe(architecture="tiny", batch_size=1)
