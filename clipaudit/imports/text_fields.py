@@ -9,8 +9,9 @@ CAPTION_FIELDS = ("caption", "text", "TEXT", "prompt", "alt_text", "title", "des
 TXT = "txt"
 
 
-# Names of those that hold a list of captions per image, as in COCO and Flickr30k
-LIST_FIELDS = ("captions", "sentences", *CAPTION_FIELDS)
+# Names of those that hold a list of captions per image, as in COCO and Flickr30k. A list of another
+# name, such as `text`, may be what is written in the image.
+LIST_FIELDS = ("captions", "sentences", "caption")
 
 
 class TextFields:
@@ -41,9 +42,17 @@ class TextFields:
 
     @property
     def several(self) -> str | None:
-        """Return the field that holds lists of captions; None if there is none."""
-        names = LIST_FIELDS if self.named is None else (self.named,)
-        return next((name for name in names if self.lists[name]), None)
+        """Return the field that holds lists of captions; None if there is none.
+
+        Lists count if they are in half as many samples as single captions. Without single captions,
+        fields of any of the names may hold them.
+        """
+        if self.named is not None:
+            return self.named if self.lists[self.named] else None
+        single = max(self.texts[name] for name in (TXT, *CAPTION_FIELDS))
+        names = LIST_FIELDS if single else (*LIST_FIELDS, *CAPTION_FIELDS)
+        held = (name for name in names if self.lists[name])
+        return next((name for name in held if 2 * self.lists[name] >= single), None)
 
     @property
     def caption(self) -> str | None:

@@ -1,0 +1,38 @@
+"""Which field is taken for the captions of samples."""
+
+import pytest
+
+from clipaudit.imports.text_fields import TextFields
+
+LISTED = ["a cat", "a red cat"]
+
+
+@pytest.mark.parametrize(
+    ("samples", "settings"),
+    [
+        ([("a cat", {"captions": LISTED}), ("a dog", {})], {"captions": "texts"}),
+        ([("a cat", {"captions": LISTED}), *[("a dog", {})] * 2], {"captions": "text"}),
+        # what is written in some images, as in the clip art of `make clipart`
+        ([("a cat", {"text": ["STOP"]}), *[("a dog", {})] * 9], {"captions": "text"}),
+        ([("a cat", {"text": ["STOP"]})], {"captions": "text"}),
+        (
+            [(None, {"title": "a cat", "text": ["STOP"]})],
+            {"captions": "text", "caption_field": "title"},
+        ),
+        ([(None, {"text": LISTED})], {"captions": "texts", "caption_field": "text"}),
+    ],
+)
+def test_a_list_is_taken_for_captions_if_it_is_named_so_or_nothing_else_is(samples, settings):
+    seen = TextFields()
+    for text, fields in samples:
+        seen.add(text, fields)
+
+    assert seen.settings == settings
+
+
+def test_a_field_that_is_named_is_used_even_if_it_is_rare():
+    seen = TextFields("text")
+    for fields in ({"text": ["STOP"]}, {}, {}):
+        seen.add("a cat", fields)
+
+    assert seen.settings == {"captions": "texts", "caption_field": "text"}
