@@ -100,12 +100,15 @@ def _repeats(tables: Tables) -> Iterator[Sentence]:
         more = " in the sample" if row["is_sampled"] else ""
         yield Sentence(
             f"{count(row['repeats'])} of {count(row['images'])} {of} of "
-            f"{plain(row['corpus_title'])} repeat another one{more}, "
-            f"{percent(row['share'], digits=1) or MISSING} %; the largest group has "
-            f"{count(row['largest'])}.",
+            f"{plain(row['corpus_title'])} repeat another one{more}{_percent(row['share'])}; the "
+            f"largest group has {count(row['largest'])}.",
             "copies_within",
             "Repeats",
         )
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f", {percent(share, digits=1)} %"
 
 
 def _recall(tables: Tables) -> Iterator[Sentence]:
