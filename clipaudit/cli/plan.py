@@ -122,7 +122,7 @@ def plan(
     """
     if not estimate and (store or stated or samples):
         raise click.UsageError("--rates, --stated-rates, --samples-per-shard need --estimate.")
-    from clipaudit.config.loading import check_splits
+    from clipaudit.config.loading import check_architectures, check_splits
     from clipaudit.lineage.planning.forecasts import outlook
     from clipaudit.lineage.planning.freezable import freezable_encoders
     from clipaudit.lineage.planning.shortages import refuse_shortages
@@ -136,6 +136,7 @@ def plan(
     options += ["--config", *pairs] if pairs else []
     workflow = read_workflow(targets or EVERYTHING, options)
     if workflow.run is not None:
+        check_architectures(workflow.run)
         check_splits(workflow.run)
         refuse_shortages(workflow.run)
     gc.freeze()  # the graph lives to the end; walking over it at exit costs a tenth of the time

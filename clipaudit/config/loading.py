@@ -6,6 +6,7 @@ import shlex
 import types
 import typing
 from collections.abc import Iterable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -160,6 +161,24 @@ def check_splits(run: Settings) -> None:
     for name, each in splits.items():
         assert each.where is not None, "it is one of the splits"
         select_samples(SAMPLES.empty_table(), name=name, where=each.where, label=each.label)
+
+
+def check_architectures(run: Settings) -> None:
+    """Raise ConfigError for an architecture that open_clip does not have.
+
+    Its names are those of files, since importing open_clip takes seconds.
+    """
+    package = find_spec("open_clip")
+    assert package is not None, "clipaudit depends on it"
+    folders = package.submodule_search_locations or ()
+    known = {path.stem for each in folders for path in Path(each).glob("model_configs/*.json")}
+    for name, architecture in run.architectures.items():
+        model = architecture.open_clip
+        if model is not None and model not in known:
+            raise ConfigError(
+                f"architectures.{name}.open_clip: open_clip has no model {model!r}."
+                f"{did_you_mean(model, known)}"
+            )
 
 
 def _of_a_folder(where: str, path: str) -> str:

@@ -27,11 +27,12 @@ def refuse_excess_of(graph: Any, config: Mapping[str, Any]) -> None:  # noqa: AN
 
 
 def refuse_failures_of(run: "Settings") -> None:
-    """Stop before a run that its settings let fail: by a split, or for lack of data."""
-    from clipaudit.config.loading import check_splits
+    """Stop before a run that its settings let fail: a model, a split, or for lack of data."""
+    from clipaudit.config.loading import check_architectures, check_splits
     from clipaudit.lineage.planning.shortages import refuse_shortages
 
     try:
+        check_architectures(run)
         check_splits(run)
         refuse_shortages(run)
     except ClipauditError as error:

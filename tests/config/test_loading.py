@@ -1,9 +1,11 @@
 import json
 from pathlib import Path
 
+import open_clip
 import pytest
 
 from clipaudit.config.loading import (
+    check_architectures,
     check_files,
     check_splits,
     extended,
@@ -307,3 +309,19 @@ def test_a_split_that_can_choose_no_sample_is_refused_without_any(where):
         check_splits(parse_settings({"corpora": corpora}))
     for settings in ROOT.glob("config/*.yaml"):
         check_splits(parse_settings(read_settings(settings)))
+
+
+WEB = {"web": {"shards": "0.tar"}}
+
+
+def test_a_model_that_open_clip_does_not_have_is_refused_with_similar_ones():
+    content = {"corpora": WEB, "architectures": {"small": {"open_clip": "ViT-B32"}}}
+
+    with pytest.raises(ConfigError, match=r"small\.open_clip: .* 'ViT-B32'\. Did.* ViT-B-32"):
+        check_architectures(parse_settings(content))
+
+
+def test_every_model_of_open_clip_is_known():
+    models = {f"a{at}": {"open_clip": name} for at, name in enumerate(open_clip.list_models())}
+
+    check_architectures(parse_settings({"corpora": WEB, "architectures": models}))
