@@ -12,9 +12,7 @@ def trained_on(run: Settings, encoder: str) -> set[str]:
     """
     recipe, _, manifest = (run.encoders[encoder].model or "").partition("/")
     found: set[str] = set()
-    done: set[str] = set()
-    while manifest and recipe not in done:  # a cycle of recipes ends here
-        done.add(recipe)
+    while manifest:
         found |= {run.source(corpus) for corpus in run.manifests().get(manifest, {})}
         start = run.recipes[recipe].start_from
         recipe, manifest = (start.recipe, start.manifest) if start else ("", "")

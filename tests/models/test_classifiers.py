@@ -140,7 +140,7 @@ def test_arguments_that_give_no_classifier_are_refused(arguments, message):
     ("settings", "message"),
     [
         ({"model_arguments": {"num_classes": 9}}, "num_classes: other settings decide"),
-        ({"crop_scale": (0.9, 0.1)}, r"crop_scale is 0\.9 to 0\.1"),
+        ({"crop_scale": (0.9, 0.1)}, r"crop_scale\n .* 0\.9 to 0\.1: give 0 <"),
     ],
 )
 def test_contradictory_settings_are_refused(settings, message):

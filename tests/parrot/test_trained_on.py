@@ -42,14 +42,6 @@ def test_a_model_is_trained_on_the_corpora_of_its_manifests_and_of_its_start(
     assert trained_on(run(manifest, weights), "own") == corpora
 
 
-def test_recipes_that_start_from_themselves_are_visited_once():
-    settings = read_settings(CONFIG / "micro_parrot.yaml")
-    settings["recipes"]["brief"]["start_from"] = {"recipe": "brief", "manifest": "album"}
-    settings["parrot"]["evidence"] = None  # its recipes differ only in their seeds
-
-    assert trained_on(parse_settings(settings), "own") == {"posters"}
-
-
 def test_tables_warn_if_scores_are_on_the_training_corpus_of_the_encoder(run):
     settings = run("posters")
 

@@ -7,7 +7,6 @@ import numpy as np
 from clipaudit.plaindata import Row
 from clipaudit.plaintext import plain
 from clipaudit.reports.answers import CONTROL, Answer, Sentence, Tables, cannot, listed
-from clipaudit.reports.intervals import exact_interval
 from clipaudit.reports.layouts import MISSING, count, interval, percent
 
 
@@ -47,6 +46,8 @@ def _headline(rows: Sequence[Row]) -> str:
         titles = listed([row["testset_title"] for row in rows])
         return f"No copy of an image of {titles} was found{where}."
     most = max(found, key=lambda row: row["share"])
+    from clipaudit.reports.intervals import exact_interval  # here: declarations need no DuckDB
+
     counts = np.array([most["with_copy"]]), np.array([most["images"]])
     low, high = exact_interval(*counts, chosen_of=len(rows))[0].tolist()
     return (
