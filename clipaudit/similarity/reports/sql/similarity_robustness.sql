@@ -122,7 +122,8 @@ select
     round(models.accuracy - models.expected_accuracy, 9) as effective_robustness,
     round(models.accuracy - 1 / (1 + exp(-models.bounds.high)), 9)
         as effective_robustness_low, -- 95 %; null: fewer than three models
-    round(models.accuracy - 1 / (1 + exp(-models.bounds.low)), 9) as effective_robustness_high,
+    round(models.accuracy - 1 / (1 + exp(-models.bounds.low)), 9)
+        as effective_robustness_high, -- 95 %; null: fewer than three models
     round(expected.value / 100, 6) as published_expected_accuracy,
     round(observed.value / 100, 6) as published_accuracy,
     round((observed.value - expected.value) / 100, 6) as published_effective_robustness,
