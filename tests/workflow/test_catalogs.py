@@ -10,9 +10,9 @@ from clipaudit.catalog.samples.page import read_picture
 from clipaudit.catalog.views import open_catalog
 
 QUESTIONS = Path(__file__).parents[2] / "docs" / "questions.md"
-WORLDS = ("finished", "remembered", "parroted_whole")
+WORLDS = ("finished", "remembered", pytest.param("parroted_whole", marks=pytest.mark.slow))
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1_200)]
+pytestmark = pytest.mark.timeout(1_200)
 
 
 @pytest.fixture(params=WORLDS)
@@ -45,6 +45,7 @@ def test_audit_has_the_rows_of_samples(project):
     assert ask(project, rows.format("audit")) == ask(project, rows.format("samples"))
 
 
+@pytest.mark.slow
 def test_the_audit_that_ran_has_results(request):
     said = {"finished": "gap_testset", "remembered": "recall_gap", "parroted_whole": "rsa"}
 
