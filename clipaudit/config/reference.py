@@ -189,9 +189,19 @@ def kind(value: Json, places: dict[str, str]) -> str:
     if value.get("type") == "array":
         return f"list of {kind(value.get('items', {}), places)}"
     bounds = " and ".join(
-        text.format(f"{value[key]:,}") for key, text in BOUNDS.items() if key in value
+        text.format(_bound(value[key])) for key, text in BOUNDS.items() if key in value
     )
     return f"{WORDS.get(value.get('type', ''), value.get('type', 'anything'))} {bounds}".strip()
+
+
+def _bound(limit: float) -> str:
+    """Return a limit; one of as many bits as an integer has is a power of 2.
+
+    >>> _bound(1000), _bound(0.5), _bound(2**63)
+    ('1,000', '0.5', '2^63')
+    """
+    bits = int(limit).bit_length() - 1
+    return f"2^{bits}" if bits > 30 and limit == 2**bits else f"{limit:,}"
 
 
 def _sentence(text: str) -> str:

@@ -195,12 +195,12 @@ def true_positives_interval(
     distribution, so that the interval has a width at 0 and 1.
     """
     passing = generator.binomial(len(holdout), 1 / one_in, DRAWS)
-    scores = np.append(np.sort(holdout)[::-1], np.inf)  # the last is also in front of the first
+    scores = np.append(np.inf, np.sort(holdout)[::-1])  # scores[n] is the n-th highest
     low, high = (
         float(np.quantile(_drawn_shares(members, scores[place], generator), tail))
         for place, tail in (
-            (passing - 1, 0.025),
-            (np.minimum(passing, len(holdout) - 1), 0.975),
+            (passing, 0.025),
+            (np.minimum(passing + 1, len(holdout)), 0.975),
         )
     )
     value = true_positives(members, holdout, one_in=one_in)

@@ -31,8 +31,7 @@ _BOUNDS = ("low", "high")
 def exact_interval(
     successes: Int64[np.ndarray, " n"] | Float64[np.ndarray, " n"],
     trials: Int64[np.ndarray, " n"],
-    *,
-    chosen_of: int = 1,
+    chosen_of: Int64[np.ndarray, " n"] | int = 1,
 ) -> Float64[np.ndarray, "n 2"]:
     """Return the Clopper-Pearson bounds (low, high) of each `successes` out of `trials`.
 
@@ -43,7 +42,7 @@ def exact_interval(
     >>> exact_interval(np.array([0, 8]), np.array([10, 10])).round(4).tolist()
     [[0.0, 0.3085], [0.4439, 0.9748]]
     """
-    bounds = beta_bounds(successes, trials, chosen_of=chosen_of)
+    bounds = beta_bounds(successes, trials, chosen_of)
     bounds[trials == 0] = np.nan
     return bounds
 
@@ -51,8 +50,7 @@ def exact_interval(
 def beta_bounds(
     successes: Int64[np.ndarray, " n"] | Float64[np.ndarray, " n"],
     trials: Int64[np.ndarray, " n"] | Float64[np.ndarray, " n"],
-    *,
-    chosen_of: int = 1,
+    chosen_of: Int64[np.ndarray, " n"] | int = 1,
 ) -> Float64[np.ndarray, "n 2"]:
     """Return the bounds of `exact_interval` for at least one trial each; both may be partial.
 
@@ -219,8 +217,8 @@ def register_intervals(connection: duckdb.DuckDBPyConnection) -> None:
     """Register this module's SQL functions, which return structs (low, high) or null.
 
     `exact_interval`, `relative_change_interval` and `kappa_interval` take bigint counts, in the
-    order of the Python functions with these names; `grouped_share_bounds` takes a share, a variance
-    and two counts.
+    order of the Python functions with these names; `chosen_interval` is `exact_interval` with
+    `chosen_of`. `grouped_share_bounds` takes a share, a variance and two counts.
     `share_interval` is `exact_interval` of a sum of shares, a double, out of a count. A null count
     and an interval that does not exist give null.
     """
@@ -228,6 +226,12 @@ def register_intervals(connection: duckdb.DuckDBPyConnection) -> None:
     # DuckDB takes the number of arguments from the signature, so one wrapper cannot serve all.
     def exact(successes: pa.ChunkedArray, trials: pa.ChunkedArray) -> pa.Array:
         return structs(exact_interval(*_counts(successes, trials)), _BOUNDS)
+
+    def chosen(
+        successes: pa.ChunkedArray, trials: pa.ChunkedArray, chosen_of: pa.ChunkedArray
+    ) -> pa.Array:
+        counts = _counts(successes, trials, chosen_of)
+        return structs(exact_interval(counts[0], counts[1], counts[2].clip(1)), _BOUNDS)
 
     def share(shares: pa.ChunkedArray, trials: pa.ChunkedArray) -> pa.Array:
         known = np.logical_and(shares.is_valid(), trials.is_valid())
@@ -266,6 +270,7 @@ def register_intervals(connection: duckdb.DuckDBPyConnection) -> None:
     of_groups = ["double", "double", "bigint", "bigint"]
     register_structs(connection, "grouped_share_bounds", grouped, of_groups, _BOUNDS)
     register_structs(connection, "exact_interval", exact, ["bigint"] * 2, _BOUNDS)
+    register_structs(connection, "chosen_interval", chosen, ["bigint"] * 3, _BOUNDS)
     register_structs(connection, "kappa_interval", kappa, ["bigint"] * 4, _BOUNDS)
     register_structs(connection, "share_interval", share, ["double", "bigint"], _BOUNDS)
     register_structs(connection, "relative_change_interval", change, ["bigint"] * 4, _BOUNDS)

@@ -1,7 +1,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from scipy.stats import t
+from scipy.stats import binomtest, t
 
 from clipaudit.copies.calibration import CALIBRATION
 from clipaudit.copies.kinds import COPIES
@@ -75,6 +75,8 @@ def test_the_summary_counts_images_by_their_nearest_copy(testsets):
     assert (val["identical_bytes"], val["edited"], val["lookalikes"]) == (1, 1, 1)
     assert (val["searched"], val["training_images"], val["training_share"]) == (10, 2, 0.2)
     assert (val["share_low"], val["share_high"]) == pytest.approx((0.0676, 0.9324), abs=1e-4)
+    chosen = binomtest(2, 4).proportion_ci(confidence_level=0.975)  # one of two test sets
+    assert (val["largest_low"], val["largest_high"]) == pytest.approx((chosen.low, chosen.high))
     assert (a["images"], a["with_copy"], a["share"], a["lookalikes"]) == (2, 0, 0.0, 0)
 
 

@@ -40,6 +40,19 @@ def test_the_exact_interval_has_at_least_its_stated_coverage():
     assert covered.mean(axis=0).min() > 0.95 - 0.005  # 3 standard errors of 20,000 draws
 
 
+def test_the_interval_of_the_largest_share_has_its_coverage_if_it_allows_for_the_choice():
+    counts = np.random.default_rng(0).binomial(100, 0.1, size=(2_000, 10)).max(axis=1)
+    trials = np.full(len(counts), 100)
+
+    covered = [
+        ((bounds[:, 0] <= 0.1) & (0.1 <= bounds[:, 1])).mean()
+        for bounds in (exact_interval(counts, trials, 10), exact_interval(counts, trials))
+    ]
+
+    assert covered[0] > 0.95
+    assert covered[1] < 0.85  # a single share's interval
+
+
 def test_no_trials_give_no_interval():
     assert np.isnan(exact_interval(np.array([0]), np.array([0]))).all()
     assert exact_interval(np.array([], int), np.array([], int)).shape == (0, 2)

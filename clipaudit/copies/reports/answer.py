@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-
 from clipaudit.plaindata import Row
 from clipaudit.plaintext import plain
 from clipaudit.reports.answers import CONTROL, Answer, Sentence, Tables, cannot, listed
@@ -46,14 +44,11 @@ def _headline(rows: Sequence[Row]) -> str:
         titles = listed([row["testset_title"] for row in rows])
         return f"No copy of an image of {titles} was found{where}."
     most = max(found, key=lambda row: row["share"])
-    from clipaudit.reports.intervals import exact_interval  # here: declarations need no DuckDB
-
-    counts = np.array([most["with_copy"]]), np.array([most["images"]])
-    low, high = exact_interval(*counts, chosen_of=len(rows))[0].tolist()
+    bounds = interval(most["largest_low"], most["largest_high"])
     return (
         f"Yes: {_least(most)}{count(most['with_copy'])} of {count(most['images'])} images of "
         f"{plain(most['testset_title'])} have a copy in the training data, "
-        f"{percent(most['share'], digits=1)} % {interval(low, high)}"
+        f"{percent(most['share'], digits=1)} % {bounds}"
         f"{_more(len(found) - 1)}."
     )
 

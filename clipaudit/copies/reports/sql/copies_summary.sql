@@ -66,6 +66,10 @@ select
     coalesce(counted.with_copy, 0) / tests.images as share, -- of the test images
     exact_interval(coalesce(counted.with_copy, 0), tests.images).low as share_low,
     exact_interval(coalesce(counted.with_copy, 0), tests.images).high as share_high,
+    chosen_interval(coalesce(counted.with_copy, 0), tests.images, count(*) over ()).low
+        as largest_low, -- of the share if it is chosen as the largest of all test sets
+    chosen_interval(coalesce(counted.with_copy, 0), tests.images, count(*) over ()).high
+        as largest_high, -- the same
     coalesce(counted.identical_bytes, 0) as identical_bytes,
     coalesce(counted.identical_pixels, 0) as identical_pixels,
     coalesce(counted.resized, 0) as resized, -- re-encoded or resized
