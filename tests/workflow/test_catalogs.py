@@ -10,7 +10,12 @@ from clipaudit.catalog.samples.page import read_picture
 from clipaudit.catalog.views import open_catalog
 
 QUESTIONS = Path(__file__).parents[2] / "docs" / "questions.md"
-WORLDS = ("finished", "remembered", pytest.param("parroted_whole", marks=pytest.mark.slow))
+WORLDS = (
+    "copied",
+    "finished",
+    "remembered",
+    pytest.param("parroted_whole", marks=pytest.mark.slow),
+)
 
 pytestmark = pytest.mark.timeout(1_200)
 
