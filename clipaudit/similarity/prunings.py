@@ -6,6 +6,7 @@ the small set.
 """
 
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Literal
 
 from clipaudit.config.manifests import ALL, DEDUPLICATED, Size, size_label
@@ -72,8 +73,12 @@ def large_prunings(audit: Similarity) -> Prunings:
         if core.semdedup:
             cuts[f"{ALL}.semdedup-{CORE}"] = Cut("semdedup", kept=core.kept, like=start)
     evidence = audit.evidence
+    draws = range(1, audit.seeds + 1)
     if evidence is not None and evidence.removed is not None:
         cuts |= _orders(start, [evidence.pruning], [evidence.removed], evidence.seed)
+        for draw in draws:
+            name = f"{start}.{rand(size_label(evidence.removed), draw)}"
+            cuts[name] = Cut("rand", removed=evidence.removed, seed=evidence.seed + draw - 1)
     shifted, dose = {}, audit.dose_response
     if dose is not None:
         shifted = {
@@ -81,9 +86,10 @@ def large_prunings(audit: Similarity) -> Prunings:
             for margin in dose.margins
         }
     compared = [f"{start}.{evidence.pruning}-pruned"] if evidence is not None else []
-    compared += [f"{start}.{dose.test_set}-pruned"] if dose is not None else []
-    for like in [*(gaps if audit.has_random_arm else compared), *shifted]:
-        cuts[random_like(like)] = Cut("rand", like=like, seed=audit.random_seed)
+    compared = list(gaps) if audit.has_random_arm else compared
+    at_gap = [f"{start}.{dose.test_set}-pruned"] if dose is not None else []
+    for like, draw in [*product([*at_gap, *shifted], [1]), *product(compared, draws)]:
+        cuts[random_like(like, draw)] = Cut("rand", like=like, seed=audit.random_seed + draw - 1)
     return Prunings(gaps, shifted, cuts)
 
 
@@ -96,14 +102,25 @@ def shifted_pruning(test_set: str, margin: float) -> str:
     return f"{test_set}-{margin_label(margin)}-pruned" if margin else f"{test_set}-pruned"
 
 
-def random_like(gap_pruned: str) -> str:
-    """Return the name of the random pruning, or manifest, as large as a gap-pruned one.
+def random_like(gap_pruned: str, draw: int = 1) -> str:
+    """Return the name of a random pruning, or manifest, as large as a gap-pruned one.
 
     >>> random_like("large-and-small.sketch-pruned")
     'large-and-small.random-as-sketch'
+    >>> random_like("large-and-small.sketch-pruned", draw=2)
+    'large-and-small.random-draw-2-as-sketch'
     """
     start, _, what = gap_pruned.partition(".")
-    return f"{start}.random-as-{what.removesuffix('-pruned')}"
+    return f"{start}.{_drawn('random', draw)}-as-{what.removesuffix('-pruned')}"
+
+
+def rand(label: str, draw: int = 1) -> str:
+    """Return what a rand-pruning of a size removes, as in its name: `rand-50pct`."""
+    return f"{_drawn('rand', draw)}-{label}"
+
+
+def _drawn(name: str, draw: int) -> str:
+    return name if draw == 1 else f"{name}-draw-{draw}"
 
 
 def small_prunings(audit: Similarity) -> Prunings:
@@ -144,7 +161,7 @@ def _orders(
     for size in sizes:
         removed, kept = (None, size) if are_kept else (size, None)
         label = kept_label(size) if are_kept else size_label(size)
-        cuts[f"{start}.rand-{label}"] = Cut("rand", removed=removed, kept=kept, seed=seed)
+        cuts[f"{start}.{rand(label)}"] = Cut("rand", removed=removed, kept=kept, seed=seed)
         for query in queries:
             for order in _BY_SIMILARITY:
                 cut = Cut(order, (query,), removed=removed, kept=kept)
@@ -191,7 +208,7 @@ def similarity_manifests(audit: Similarity) -> dict[str, dict[str, str]]:
     found = {web(audit): {large: base(audit)}}
     prunings = large_prunings(audit)
     # gap-pruned sets have random controls, also with the small set
-    likes = [name for name in prunings.cuts if name.partition(".")[2].startswith("random-as-")]
+    likes = [name for name, cut in prunings.cuts.items() if cut.order == "rand" and cut.like]
     for name in bases(audit):
         added = {small: ALL} if small is not None and name == with_small(audit) else {}
         found[name] = {large: base(audit), **added}

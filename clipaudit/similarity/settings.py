@@ -235,7 +235,8 @@ class Similarity(Section):
     random_arm: bool | None = Field(
         None,
         description="add a random set of equal size to each gap-pruned set of Tables 1 and 4, as "
-        "its control: one more training run for each; when absent, only with several seeds",
+        "its control, drawn anew for each seed: one more training run for each; when absent, only "
+        "with several seeds",
     )
     large: Name = Field(description="the corpus that is pruned (paper: LAION-400M)")
     small: Name | None = Field(

@@ -69,6 +69,16 @@ def test_each_gap_pruned_set_has_a_random_one_of_the_same_size(parsed, changes):
     assert run.manifests()[both]["laion"] == "deduplicated.random-as-sketch"
 
 
+def test_random_sets_of_each_seed_differ_in_the_random_seed(parsed):
+    run = parsed(seeds=3, evidence={"pruning": "sketch", "reference": "val", "removed": 0.5})
+
+    cuts = prunings(run.similarity, "laion").cuts
+    names = [f"random-{which}as-sketch" for which in ("", "draw-2-", "draw-3-")]
+    assert [cuts[f"deduplicated.{name}"].seed for name in names] == [0, 1, 2]
+    names = [f"rand-{which}50pct" for which in ("", "draw-2-", "draw-3-")]
+    assert [cuts[f"deduplicated.{name}"].seed for name in names] == [0, 1, 2]
+
+
 def test_several_seeds_work_without_a_random_arm(parsed):
     run = parsed(seeds=2, random_arm=False)
 

@@ -67,7 +67,7 @@ COLUMNS = {
     "line_points": {"model": TEXT, "testset": TEXT, "accuracy": REAL},
     "encoder_checks": {"corpus": TEXT, "random_q50": REAL, "collapsed": FLAG},
     "calibrated": {"threshold": REAL, "chosen": FLAG},
-    "trainings": {"recipe": TEXT, "training": TEXT},
+    "trainings": {"recipe": TEXT, "manifest": TEXT, "training": TEXT, "trained_on": TEXT},
     "arms": {"recipe": TEXT, "manifest": TEXT, "arm": TEXT},
 }
 
@@ -96,11 +96,11 @@ def trained_once(view):
     """A function: `rows` of models that were trained once, without controls, and `trainings`."""
 
     def build(rows):
-        recipes = sorted({row[2] for row in rows})
+        models = sorted({row[2:4] for row in rows})
         controls = pa.nulls(len(rows), pa.string())
         return {
             "rows": view("rows", rows).append_column("control", controls),
-            "trainings": view("trainings", [(recipe, recipe) for recipe in recipes]),
+            "trainings": view("trainings", [model * 2 for model in models]),
         }
 
     return build

@@ -35,7 +35,10 @@ def test_each_model_of_tables_1_and_4_is_requested_for_each_seed(tables):
         asked = found[name].inputs["predictions"]
         own = {path for path in asked if path.startswith("predictions/paper/")}
         again = {path for path in asked if path.startswith("predictions/paper.seed-1/")}
-        assert {path.replace("paper.seed-1", "paper") for path in again} == own
+        drawn = {
+            path.replace("/paper", "/paper.seed-1").replace("m-as", "m-draw-2-as") for path in own
+        }
+        assert again == drawn
         assert len({path for path in asked if "/pretrained/openai/" in path}) == 6
 
 
@@ -65,12 +68,23 @@ def test_all_other_tables_show_the_first_seed_and_say_so(tables):
         assert figure.table == others[name].table
 
 
+def test_a_random_set_is_drawn_anew_for_each_seed(tables):
+    trained = tables(seeds=3)[0]["similarity_table1"].relations["trainings"]
+
+    random = [row for row in trained if row["manifest"].endswith(".random-as-sketch")]
+    draws = [row["trained_on"].partition(".")[2] for row in random]
+    assert draws == [f"random-{which}as-sketch" for which in ("", "draw-2-", "draw-3-")]
+    assert [row["training"] for row in random] == ["paper", "paper.seed-1", "paper.seed-2"]
+    others = [row for row in trained if ".random" not in row["manifest"]]
+    assert all(row["trained_on"] == row["manifest"] for row in others)
+
+
 def test_a_note_explains_the_measurement_of_seeds_and_random_sets(tables):
     (first, second), none = tables(seeds=2)[0]["similarity_table1"].notes, tables()[0]
 
     assert "means over 2 training runs" in first
     assert "over seeds and images" in first
-    assert "drawn at random, as the control" in second
+    assert "drawn at random for each seed, as the control" in second
     assert not none["similarity_table1"].notes
 
 
@@ -101,11 +115,11 @@ def views(view, predictions):
     ]
     rows.append((3, "OpenAI", "pretrained", "openai", None, False, True))
     released = [("pretrained", "openai", "val", 0, image, image % 2) for image in range(80)]
-    recipes = [("tiny", training) for training in SEEDS] + [("pretrained", "pretrained")]
+    trained = [("tiny", name, training, name) for name in MANIFESTS for training in SEEDS]
     return {
         "rows": view("rows", rows).append_column("control", [[*controls, None]]),
         "testsets": view("testsets", [(0, "val", "Val"), (1, "sketch", "Sketch")]),
-        "trainings": view("trainings", recipes),
+        "trainings": view("trainings", [*trained, ("pretrained", "openai") * 2]),
         "predictions": view("predictions", [*predictions, *released]),
         "members": view("members", []),
         "manifest_rows": view("manifest_rows", []),

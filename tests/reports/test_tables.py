@@ -230,7 +230,7 @@ def test_a_column_of_only_nulls_needs_no_type(view, published):
         "members": view("members", [("m", "large", "all")]),
         "manifest_rows": view("manifest_rows", [("large", "all", 0, 0, True)]),
         "published": published(None),
-        "trainings": view("trainings", [("r", "r")]),
+        "trainings": view("trainings", [("r", "m", "r", "m")]),
     }
 
     table = report_table("similarity_table1", views, {"over_seeds": False})
@@ -284,7 +284,8 @@ def test_two_processes_give_the_same_bytes():
         "table = report_table('similarity_table1', {'rows': rows, 'testsets': testsets,\n"
         "    'predictions': predictions, 'members': members, 'manifest_rows': kept,\n"
         "    'published': published_values('none'),\n"
-        "    'trainings': pa.table({'recipe': ['r'], 'training': ['r']})}, {'over_seeds': True})\n"
+        "    'trainings': pa.table({'recipe': ['r'] * 2, 'training': ['r'] * 2,\n"
+        "        'manifest': ['b', 'c'], 'trained_on': ['b', 'c']})}, {'over_seeds': True})\n"
         "assert table['relative_change_high'][1].is_valid\n"
         "print(hashlib.sha256(repr(table.to_pylist()).encode()).hexdigest())\n"
     )

@@ -55,10 +55,12 @@ def table(project, name):
 
 
 def answers(project, recipes, manifest, testset):
-    """Return whether models are right, by recipe and image."""
+    """Return whether models are right, by recipe and image; each seed has its own random set."""
     found = {}
     for recipe in recipes:
-        rows = read(project, f"predictions/{recipe}/{manifest}/{testset}")
+        draw = "random-draw-2-as" if recipe.endswith("seed-1") else "random-as"
+        trained_on = manifest.replace("random-as", draw)
+        rows = read(project, f"predictions/{recipe}/{trained_on}/{testset}")
         for shard, row, rank in rows.select(*IMAGE, "right_rank").iter_rows():
             found[recipe, shard, row] = rank == 0
     return found

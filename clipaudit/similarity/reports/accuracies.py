@@ -18,7 +18,6 @@ from clipaudit.reports.specification import (
     manifest_files,
     members,
     numbered,
-    once,
     prediction_files,
 )
 from clipaudit.similarity.checks import (
@@ -79,24 +78,24 @@ def accuracies(run: Settings, audit: Similarity, *, small_added: bool) -> Report
     """Return Table 1 or 4: pretrained models, models of unpruned sets and of gap-pruned sets.
 
     Each model is trained with each seed. With the random arm, a random set follows each gap-pruned
-    one.
+    one; it is drawn anew for each seed.
     """
     rows = _with_controls(run, audit, _accuracy_rows(run, audit, small_added=small_added))
-    recipes = once(str(row["recipe"]) for row in rows)
-    by_recipe = {recipe: trainings(audit, run.recipes, recipe) for recipe in recipes}
-    under_each_seed = [
-        {**row, "recipe": training} for row in rows for training in by_recipe[str(row["recipe"])]
-    ]
+    runs = _training_runs(run, audit, rows)
     table = _of_rows(run, audit, "similarity_table1", rows)
     return replace(
         table,
-        inputs={**table.inputs, "predictions": _predictions(run, audit, under_each_seed)},
+        inputs={**table.inputs, "predictions": _predictions(run, audit, runs)},
         relations={
             **table.relations,
             "trainings": [
-                {"recipe": recipe, "training": training}
-                for recipe, each in by_recipe.items()
-                for training in each
+                {
+                    "recipe": each["of_recipe"],
+                    "manifest": each["of_manifest"],
+                    "training": each["recipe"],
+                    "trained_on": each["manifest"],
+                }
+                for each in runs
             ],
         },
         parameters={"over_seeds": audit.seeds > 1 or audit.has_random_arm},
@@ -120,6 +119,24 @@ def _with_controls(
     return [{**row, "position": position} for position, row in enumerate(found)]
 
 
+def _training_runs(
+    run: Settings, audit: Similarity, rows: Sequence[RelationRow]
+) -> list[RelationRow]:
+    """Return recipe and manifest of each training run of the rows' models, and those of its row.
+
+    A random control is drawn anew for each seed.
+    """
+    found: list[RelationRow] = []
+    like = {row["control"]: str(row["manifest"]) for row in rows if row["control"] is not None}
+    for row in rows:
+        recipe, manifest = str(row["recipe"]), str(row["manifest"])
+        of_row = {"of_recipe": recipe, "of_manifest": manifest, "in_grid": row["in_grid"]}
+        for draw, training in enumerate(trainings(audit, run.recipes, recipe), start=1):
+            drawn = random_like(like[manifest], draw) if manifest in like else manifest
+            found.append({**of_row, "recipe": training, "manifest": drawn})
+    return found
+
+
 def _how_measured(audit: Similarity) -> list[str]:
     """Return notes on accuracies over seeds, and on random sets as controls."""
     notes = []
@@ -134,8 +151,9 @@ def _how_measured(audit: Similarity) -> list[str]:
     if audit.has_random_arm:
         notes.append(
             "\N{LEFT SINGLE QUOTATION MARK}Random, as many\N{RIGHT SINGLE QUOTATION MARK} keeps as "
-            "many samples of the large set as the pruned set above it, drawn at random, as the "
-            "control. The change against it is the cost of pruning beyond that of a smaller set."
+            "many samples of the large set as the pruned set above it, drawn at random"
+            f"{' for each seed' if audit.seeds > 1 else ''}, as the control. "
+            "The change against it is the cost of pruning beyond that of a smaller set."
         )
     return notes
 

@@ -12,7 +12,7 @@ from clipaudit.reports.specification import (
     prediction_files,
 )
 from clipaudit.similarity.checks import evaluated
-from clipaudit.similarity.prunings import bases, pruned, random_like, web
+from clipaudit.similarity.prunings import bases, pruned, rand, random_like, web
 from clipaudit.similarity.settings import Evidence, Similarity
 from clipaudit.similarity.trainings import trainings
 
@@ -88,11 +88,10 @@ def _evidence_trainings(run: Settings, audit: Similarity) -> list[str]:
 
 def _arms(run: Settings, audit: Similarity, evidence: Evidence) -> list[RelationRow]:
     gap_pruned = pruned(bases(audit)[0], f"{evidence.pruning}-pruned")
-    manifests = {"pruned": gap_pruned, "random": random_like(gap_pruned)}
     return [
         {"recipe": recipe, "manifest": manifest, "arm": arm}
-        for recipe in _evidence_trainings(run, audit)
-        for arm, manifest in manifests.items()
+        for draw, recipe in enumerate(_evidence_trainings(run, audit), start=1)
+        for arm, manifest in (("pruned", gap_pruned), ("random", random_like(gap_pruned, draw)))
     ]
 
 
@@ -100,13 +99,12 @@ def _order_arms(run: Settings, audit: Similarity, evidence: Evidence) -> list[Re
     if evidence.removed is None:
         return []
     label = size_label(evidence.removed)
-    prunings = {
-        "near": f"{evidence.pruning}-near-{label}",
-        "rand": f"rand-{label}",
-        "far": f"{evidence.pruning}-far-{label}",
-    }
     return [
         {"recipe": recipe, "manifest": pruned(web(audit), what), "arm": order}
-        for recipe in _evidence_trainings(run, audit)
-        for order, what in prunings.items()
+        for draw, recipe in enumerate(_evidence_trainings(run, audit), start=1)
+        for order, what in (
+            ("near", f"{evidence.pruning}-near-{label}"),
+            ("rand", rand(label, draw)),
+            ("far", f"{evidence.pruning}-far-{label}"),
+        )
     ]

@@ -9,7 +9,8 @@
 --                data set and (recipe, manifest). baseline is the manifest of the same recipe that
 --                relative changes refer to, or null; control that of a random set of equal size, or
 --                null; without in_grid there are no predictions
--- trainings      recipe, training: its name in the predictions, one row per seed
+-- trainings      recipe, manifest, training, trained_on: a model's recipe and manifest in `rows`, and
+--                those in the predictions, one row per seed; random sets are drawn for each seed
 -- testsets       position, testset, title
 -- predictions    recipe, manifest, testset, shard, row, label, top, right_rank
 -- members        manifest, corpus, pruning: a manifest is made of corpora, each with a pruning
@@ -41,8 +42,8 @@ sizes as (
 answers as (
     select
         trainings.recipe,
-        predictions.recipe as training,
-        predictions.manifest,
+        trainings.training,
+        trainings.manifest,
         predictions.testset,
         predictions.shard,
         predictions.row,
@@ -51,7 +52,9 @@ answers as (
         predictions.right_rank = 0 as is_right,
     from predictions
     inner join trainings
-        on trainings.training = predictions.recipe
+        on
+            trainings.training = predictions.recipe
+            and trainings.trained_on = predictions.manifest
 ),
 
 scores_by_seed as (
