@@ -6,6 +6,9 @@ degrees of freedom: those of the seeds if only they vary, and as many as the rec
 takes if the seeds agree. These degrees are estimated, so with few seeds and both kinds of noise,
 intervals cover less: 87, 92 and 94 % with two, three and five seeds. So a bound is never nearer
 than the seeds alone would put it; intervals then cover 94 % or more.
+
+With `chosen_of` results, of which any may be chosen, such as the lowest, bounds are Bonferroni's:
+95 % intervals for all of them together.
 """
 
 from math import sqrt
@@ -19,7 +22,16 @@ DECIMALS = 12  # more than needed, but without the last bits, in which builds of
 NORMAL = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
 
 
-def student_quantile(degrees: float) -> float:
+def tail(chosen_of: int = 1) -> float:
+    """Return the probability that a value lies beyond one bound of its interval.
+
+    >>> round(tail(), 4), round(tail(10), 4)
+    (0.025, 0.0025)
+    """
+    return (1 - CONFIDENCE) / 2 / chosen_of
+
+
+def student_quantile(degrees: float, chosen_of: int = 1) -> float:
     """Return the factor of the standard error in Student's interval of a mean.
 
     >>> round(student_quantile(2), 6)
@@ -27,10 +39,10 @@ def student_quantile(degrees: float) -> float:
     """
     from scipy.special import stdtrit
 
-    return round(float(stdtrit(degrees, (1 + CONFIDENCE) / 2)), DECIMALS)
+    return round(float(stdtrit(degrees, 1 - tail(chosen_of))), DECIMALS)
 
 
-def margin(of_records: float, of_seeds: float, degrees: int) -> float:
+def margin(of_records: float, of_seeds: float, degrees: int, chosen_of: int = 1) -> float:
     """Return the distance of a bound from its value.
 
     `of_records` is the distance over images or records alone, `of_seeds` the variance of the mean
@@ -41,9 +53,9 @@ def margin(of_records: float, of_seeds: float, degrees: int) -> float:
     """
     if of_seeds == 0:
         return of_records
-    whole = (of_records / NORMAL) ** 2 + of_seeds
-    both = student_quantile(degrees * (whole / of_seeds) ** 2) * sqrt(whole)
-    return max(both, student_quantile(degrees) * sqrt(of_seeds))
+    whole = (of_records / NormalDist().inv_cdf(1 - tail(chosen_of))) ** 2 + of_seeds
+    both = student_quantile(degrees * (whole / of_seeds) ** 2, chosen_of) * sqrt(whole)
+    return max(both, student_quantile(degrees, chosen_of) * sqrt(of_seeds))
 
 
 def mean_over_seeds(
@@ -73,7 +85,7 @@ def mean_over_seeds(
     return round(mean, DECIMALS), round(mean - below, DECIMALS), round(mean + above, DECIMALS)
 
 
-def unseen_share(drawn: int) -> float:
+def unseen_share(drawn: int, chosen_of: int = 1) -> float:
     """Return the share of a kind of image or record that `drawn` of them miss in 2.5 % of draws.
 
     So images that agree are not certain, and no interval has zero width.
@@ -81,4 +93,4 @@ def unseen_share(drawn: int) -> float:
     >>> round(unseen_share(100), 4)
     0.0362
     """
-    return float(1 - ((1 - CONFIDENCE) / 2) ** (1 / drawn))
+    return float(1 - tail(chosen_of) ** (1 / drawn))

@@ -17,9 +17,9 @@ from duckdb.func import ARROW, SPECIAL
 from jaxtyping import Float64, Int64
 
 from clipaudit.evaluation.student import (
-    CONFIDENCE,
     DECIMALS,
     student_quantile,
+    tail,
     unseen_share,
 )
 
@@ -62,12 +62,12 @@ def beta_bounds(
     """
     from scipy.special import betaincinv  # imported here, since most tables need no scipy
 
-    tail = (1 - CONFIDENCE) / 2 / chosen_of
+    beyond = tail() / chosen_of
     failures = trials - successes
     # The beta quantile is undefined for a count of 0; the bound is then the end of the scale.
     some, lacks = np.where(successes == 0, 1, successes), np.where(failures == 0, 1, failures)
-    low = np.where(successes == 0, 0.0, betaincinv(some, failures + 1, tail))
-    high = np.where(failures == 0, 1.0, betaincinv(successes + 1, lacks, 1 - tail))
+    low = np.where(successes == 0, 0.0, betaincinv(some, failures + 1, beyond))
+    high = np.where(failures == 0, 1.0, betaincinv(successes + 1, lacks, 1 - beyond))
     return np.stack([low, high], axis=1).round(DECIMALS)  # (n, 2)
 
 
@@ -131,11 +131,13 @@ def change_bounds(
     counts: Int64[np.ndarray, " kinds"],
     right: Int64[np.ndarray, " kinds"],
     was_right: Int64[np.ndarray, " kinds"],
+    chosen_of: int = 1,
 ) -> Float64[np.ndarray, " 2"]:
     """Return the bounds of one relative change over images; `relative_change_interval`.
 
     A kind has `counts` images. The model was right `right` times on each of them, the baseline
-    `was_right` times. The order of the kinds affects the draws.
+    `was_right` times. The order of the kinds affects the draws. The change was chosen among
+    `chosen_of` changes, as in `exact_interval`.
     """
     total = counts.sum()
     if total == 0:
@@ -144,10 +146,10 @@ def change_bounds(
     before = drawn @ was_right  # (DRAWS,): right answers of the baseline
     if not before.all():
         return np.full(2, np.nan)
-    low, high = _middle((drawn @ right - before) / before)
+    low, high = _middle((drawn @ right - before) / before, chosen_of)
     base = counts @ was_right
     change = (counts @ right - base) / base
-    unseen = unseen_share(int(total)) * total * was_right.max() / base
+    unseen = unseen_share(int(total), chosen_of) * total * was_right.max() / base
     bounds = np.array([min(low, change - unseen), max(high, change + unseen)])
     return bounds.clip(min=-1).round(DECIMALS)
 
@@ -206,10 +208,12 @@ def _resampled(counts: Int64[np.ndarray, " kinds"]) -> Int64[np.ndarray, "draws 
     return generator.multinomial(total, counts / total, size=DRAWS)
 
 
-def _middle(drawn: Float64[np.ndarray, " draws"]) -> Float64[np.ndarray, " 2"]:
-    """Return the bounds of the middle 95 % of drawn values."""
-    tails = [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]
-    bounds: Float64[np.ndarray, " 2"] = np.quantile(drawn, tails, method="inverted_cdf")
+def _middle(drawn: Float64[np.ndarray, " draws"], chosen_of: int = 1) -> Float64[np.ndarray, " 2"]:
+    """Return the bounds of the middle 95 % of drawn values, or of more by Bonferroni."""
+    beyond = tail(chosen_of)
+    bounds: Float64[np.ndarray, " 2"] = np.quantile(
+        drawn, [beyond, 1 - beyond], method="inverted_cdf"
+    )
     return bounds.round(DECIMALS)
 
 

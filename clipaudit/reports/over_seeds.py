@@ -47,14 +47,16 @@ def change_over_seeds(
     right: Int64[np.ndarray, " seeds"],
     was_right: Int64[np.ndarray, " seeds"],
     kinds: Int64[np.ndarray, "kinds 3"],
+    chosen_of: int = 1,
 ) -> Float64[np.ndarray, " 2"]:
     """Return the bounds (low, high) of the relative change of the mean accuracy over seeds.
 
     `right` and `was_right` count the right answers of the model and of its baseline under each
     seed, on the same images. `kinds` groups the images: the number of seeds under which the model
     is right, the number under which the baseline is, and the number of such images; each pair at
-    most once, in any order. Bounds are NaN if a draw of images has no right answer of the baseline,
-    as with one seed.
+    most once, in any order. The change was chosen among `chosen_of` changes, such as those of
+    several test sets: bounds are then Bonferroni's. They are NaN if a draw of images has no right
+    answer of the baseline, as with one seed.
 
     >>> kinds = np.array([[1, 1, 40], [0, 1, 10], [1, 0, 5], [0, 0, 45]])
     >>> change_over_seeds(np.array([45]), np.array([50]), kinds).round(2).tolist()
@@ -64,13 +66,13 @@ def change_over_seeds(
     grid = np.zeros((seeds + 1, seeds + 1), dtype=np.int64)  # by was_right and right, from above
     grid[seeds - kinds[:, 1], seeds - kinds[:, 0]] = kinds[:, 2]
     of_baseline, of_model = (seeds - each.ravel() for each in np.indices(grid.shape))
-    bounds = change_bounds(grid.ravel(), of_model, of_baseline)
+    bounds = change_bounds(grid.ravel(), of_model, of_baseline, chosen_of)
     if np.isnan(bounds).any():
         return bounds
     ratio = right.sum() / was_right.sum()
     # the delta method: the deviation of each seed's model from the ratio times its baseline
     off = np.sort(right - ratio * was_right) / was_right.mean()
-    return _widened(float(ratio) - 1, bounds, off, least=-1.0)
+    return _widened(float(ratio) - 1, bounds, off, least=-1.0, chosen_of=chosen_of)
 
 
 def difference_over_seeds(
@@ -116,6 +118,7 @@ def _widened(
     *,
     least: float,
     most: float = np.inf,
+    chosen_of: int = 1,
 ) -> Float64[np.ndarray, " 2"]:
     """Return bounds over images, widened by the variance of the values by seed."""
     seeds = len(by_seed)
@@ -123,7 +126,7 @@ def _widened(
         return bounds
     variance = float(by_seed.var(ddof=1)) / seeds
     below, above = (
-        margin(max(each, 0.0), variance, seeds - 1)
+        margin(max(each, 0.0), variance, seeds - 1, chosen_of)
         for each in (value - bounds[0], bounds[1] - value)
     )
     return np.array([value - below, value + above]).clip(least, most).round(DECIMALS)
@@ -133,7 +136,8 @@ def register_over_seeds(connection: duckdb.DuckDBPyConnection) -> None:
     """Register this module's SQL functions, which return structs (low, high) or null.
 
     accuracy_over_seeds(correct by seed, images); change_over_seeds(right by seed, right by seed of
-    the baseline, and three lists of one length: right and baseline's right by kind, images of it);
+    the baseline, three lists of one length, right and baseline's right by kind and images of it,
+    and chosen_of);
     difference_over_seeds(difference by seed, variance over images, images); mean_over_seeds(value
     by seed, variance over things, things).
     """
@@ -148,13 +152,14 @@ def register_over_seeds(connection: duckdb.DuckDBPyConnection) -> None:
         kind_right: pa.ChunkedArray,
         kind_was_right: pa.ChunkedArray,
         kind_images: pa.ChunkedArray,
+        chosen_of: pa.ChunkedArray,
     ) -> pa.Array:
-        columns = (right, was_right, kind_right, kind_was_right, kind_images)
+        columns = (right, was_right, kind_right, kind_was_right, kind_images, chosen_of)
         rows = zip(*(column.to_pylist() for column in columns), strict=True)
         return _structs(
             [
-                change_over_seeds(np.array(right), np.array(was), np.array(kinds).T)
-                for right, was, *kinds in rows
+                change_over_seeds(np.array(right), np.array(was), np.array(kinds).T, count)
+                for right, was, *kinds, count in rows
             ]
         )
 
@@ -173,7 +178,7 @@ def register_over_seeds(connection: duckdb.DuckDBPyConnection) -> None:
     register_structs(connection, "mean_over_seeds", mean, differences, _BOUNDS)
     lists = ["bigint[]"]
     register_structs(connection, "accuracy_over_seeds", accuracy, [*lists, "bigint"], _BOUNDS)
-    register_structs(connection, "change_over_seeds", change, lists * 5, _BOUNDS)
+    register_structs(connection, "change_over_seeds", change, [*lists * 5, "bigint"], _BOUNDS)
 
 
 def _bounded(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.stats import beta, ttest_1samp
+from scipy.stats import beta, norm, ttest_1samp
 from scipy.stats import t as student
 
 from clipaudit.reports.intervals import change_bounds, exact_interval, relative_change_interval
@@ -20,8 +20,6 @@ from clipaudit.reports.over_seeds import (
     register_over_seeds,
 )
 
-NORMAL = 1.959963984540054
-
 
 def image_kinds(right, was_right):
     """The number of images by how many seeds are right; both arrays have a row for each seed."""
@@ -29,23 +27,26 @@ def image_kinds(right, was_right):
     return np.array([(*kind, images) for kind, images in found.items()], dtype=np.int64)
 
 
-def change(right, was_right):
+def change(right, was_right, chosen_of=1):
     counts = (each.sum(axis=1, dtype=np.int64) for each in (right, was_right))
-    return change_over_seeds(*counts, image_kinds(right, was_right))
+    return change_over_seeds(*counts, image_kinds(right, was_right), chosen_of)
 
 
-def widened(value, bounds, by_seed):
+def widened(value, bounds, by_seed, confidence=0.975):
     """The textbook's interval of both variances, with Satterthwaite's degrees of freedom.
 
     It is at least as wide as Student's over the seeds alone.
     """
     seeds, found = len(by_seed), []
     for bound in bounds:
-        of_images, of_seeds = ((bound - value) / NORMAL) ** 2, variance(by_seed) / seeds
+        of_images, of_seeds = (
+            ((bound - value) / norm.ppf(confidence)) ** 2,
+            variance(by_seed) / seeds,
+        )
         whole = of_images + of_seeds
         degrees = whole**2 / (of_seeds**2 / (seeds - 1))
-        both = student.ppf(0.975, degrees) * whole**0.5
-        alone = student.ppf(0.975, seeds - 1) * of_seeds**0.5
+        both = student.ppf(confidence, degrees) * whole**0.5
+        alone = student.ppf(confidence, seeds - 1) * of_seeds**0.5
         found.append(np.sign(bound - value) * max(both, alone))
     return value + np.array(found)
 
@@ -57,9 +58,9 @@ def answers(draw):
     return draw(arrays(bool, shape, elements=st.booleans(), fill=st.nothing()))
 
 
-@given(answers())
+@given(answers(), st.integers(1, 8))
 @settings(max_examples=30, deadline=None)
-def test_the_interval_of_a_change_equals_the_textbook_formula(both):
+def test_the_interval_of_a_change_equals_the_textbook_formula(both, chosen_of):
     right, was_right = both
     assume(was_right.sum() > 40)
     ratio = right.sum() / was_right.sum()
@@ -69,13 +70,13 @@ def test_the_interval_of_a_change_equals_the_textbook_formula(both):
     order = [(n, m) for m in range(seeds, -1, -1) for n in range(seeds, -1, -1)]
     counts = Counter(zip(right.sum(axis=0), was_right.sum(axis=0), strict=True))
     in_order = np.array([counts[kind] for kind in order])
-    bounds = change_bounds(in_order, *np.array(order).T)
+    bounds = change_bounds(in_order, *np.array(order).T, chosen_of)
     assume(bounds[0] < ratio - 1 < bounds[1])
 
-    expected = widened(ratio - 1, bounds, by_seed)
+    expected = widened(ratio - 1, bounds, by_seed, 1 - 0.025 / chosen_of)
 
     # 1e-6: the root of small squared differences
-    assert change(right, was_right) == pytest.approx(np.maximum(expected, -1), abs=1e-6)
+    assert change(right, was_right, chosen_of) == pytest.approx(np.maximum(expected, -1), abs=1e-6)
 
 
 @given(st.lists(st.integers(1, 59), min_size=2, max_size=5, unique=True))
@@ -130,6 +131,16 @@ def test_the_order_of_seeds_and_kinds_does_not_matter():
     turned = change_over_seeds(*(each[::-1] for each in counts), kinds[::-1])
 
     np.testing.assert_array_equal(turned, change_over_seeds(*counts, kinds))
+
+
+def test_a_loss_on_one_of_several_test_sets_without_any_is_rarely_claimed():
+    random, claims = np.random.default_rng(5), 0
+    for _ in range(200):
+        luck = random.normal(0.6, 0.04, size=(2, 6, 3, 1))  # of each model, test set and seed
+        own, base = random.random((2, 6, 3, 60)) < luck
+        claims += any(change(own[n], base[n], 6)[1] < 0 for n in range(6))
+
+    assert claims <= 10  # with an interval for each test set alone: 15
 
 
 def test_few_right_answers_of_the_baseline_give_no_interval():
@@ -187,10 +198,10 @@ def test_sql_gives_the_same_intervals():
         register_over_seeds(connection)
         (got,) = connection.sql(
             "select accuracy_over_seeds([70, 80], 100).low, "
-            "change_over_seeds([70, 80], [90, 85], [2, 1, 2, 0], [2, 2, 1, 1], [60, 15, 15, 10])"
+            "change_over_seeds([70, 80], [90, 85], [2, 1, 2, 0], [2, 2, 1, 1], [60, 15, 15, 10], 3)"
         ).fetchall()
 
     kinds = np.array([[2, 2, 60], [1, 2, 15], [2, 1, 15], [0, 1, 10]])
-    expected = change_over_seeds(np.array([70, 80]), np.array([90, 85]), kinds)
+    expected = change_over_seeds(np.array([70, 80]), np.array([90, 85]), kinds, 3)
     assert got[0] == accuracy_over_seeds(np.array([70, 80]), 100)[0]
     assert tuple(got[1].values()) == tuple(expected)

@@ -99,9 +99,10 @@ def _nothing_told_apart(row: Row) -> str:
 def _similarity_headline(pruned: Sequence[Row], rows: Sequence[Row], blind: Sequence[Row]) -> str:
     undistinguished = _nothing_distinguished(blind)
     change = _effect(pruned)
-    known = [row for row in pruned if row.get(f"{change}_high") is not None]
+    high = f"{change}_joint_high"
+    known = [row for row in pruned if row.get(high) is not None]
     least = [_least_loss(row, rows, change) for row in known]
-    falls = [row[f"{change}_high"] < bar for row, bar in zip(known, least, strict=True)]
+    falls = [row[high] < bar for row, bar in zip(known, least, strict=True)]
     fell = [row["testset_title"] for row, does in zip(known, falls, strict=True) if does]
     others = [row["testset_title"] for row, does in zip(known, falls, strict=True) if not does]
     has_control = change == _AGAINST or any(_changes_on_others(row, rows, _OWN) for row in known)
@@ -125,16 +126,12 @@ def _similarity_headline(pruned: Sequence[Row], rows: Sequence[Row], blind: Sequ
     trained = f"over {seeds} training runs" if seeds > 1 else "in one training run"
     noise = "chance among its images and training runs" if seeds > 1 else "chance among its images"
     lower = "lower than with as many random samples" if change == _AGAINST else "lower"
-    by_chance = (
-        " Of test sets without such a loss, one in forty shows it by chance."
-        if seeds > 1 and len(known) > 1
-        else ""
-    )
+    together = f", at 95 % for all {len(known)} test sets together" if len(known) > 1 else ""
     control = _CONTROLS[change] if has_control else "There is no control."
     return (
         f"In part, {trained}: without the most similar samples, the accuracy on {listed(fell)} is "
-        f"{lower}, by more than {noise} explains{rest}."
-        f"{by_chance}{'' if seeds > 1 else ' Another training run may differ.'} {control}"
+        f"{lower}, by more than {noise} explains{together}{rest}."
+        f"{'' if seeds > 1 else ' Another training run may differ.'} {control}"
     )
 
 

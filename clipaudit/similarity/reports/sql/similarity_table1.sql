@@ -253,8 +253,17 @@ changes as (
             totals.times_was_right,
             images_by_kind.times_right,
             images_by_kind.times_was_right,
-            images_by_kind.images
+            images_by_kind.images,
+            1
         ) as change_interval,
+        change_over_seeds(
+            totals.times_right,
+            totals.times_was_right,
+            images_by_kind.times_right,
+            images_by_kind.times_was_right,
+            images_by_kind.images,
+            (select count(distinct testset) from scores)
+        ) as joint_interval,
     from totals
     inner join images_by_kind
         on
@@ -340,6 +349,7 @@ cells as (
         changes.change as relative_change,
         changes.change_interval.low as relative_change_low,
         changes.change_interval.high as relative_change_high,
+        changes.joint_interval.high as relative_change_joint_high,
         published_sizes.size as published_size,
         published_sizes.removed as published_removed,
         published_accuracies.accuracy as published_accuracy,
@@ -350,6 +360,7 @@ cells as (
         against.change as control_change,
         against.change_interval.low as control_change_low,
         against.change_interval.high as control_change_high,
+        against.joint_interval.high as control_change_joint_high,
         testsets.position as testset_position,
     from rows
     cross join testsets
