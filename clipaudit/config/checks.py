@@ -1,7 +1,7 @@
 """Check sections of the settings against each other; each check raises ValueError."""
 
 from collections.abc import Iterable
-from os.path import normpath
+from os.path import isfile, normpath
 from typing import TYPE_CHECKING
 
 from clipaudit.config.corpora import Corpus
@@ -98,6 +98,11 @@ def check_folders(results: str, store: str) -> None:
             f"results: {results} has a brace, which Snakemake takes for a wildcard; name another "
             "folder"
         )
+    for name, folder in (("results", results), ("store", store)):
+        if "\0" in folder:
+            raise ValueError(f"{name}: {folder!r} has a null character; name another folder")
+        if isfile(folder):
+            raise ValueError(f"{name}: {folder} is a file; name a folder")
     if normpath(results) == normpath(store):
         raise ValueError(f"store: {store} is also the folder of `results`; name another one")
 

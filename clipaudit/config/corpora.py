@@ -236,6 +236,8 @@ class Corpus(Section):
             raise ValueError("`labels` needs `metadata.label`")
         if self.captions == "class" and self.labels is None:
             raise ValueError("`captions: class` needs `labels`")
+        if self.classes is not None and self.labels is None:
+            raise ValueError("`classes` needs `labels`, the label set whose classes it lists")
         if self.label_map is not None and self.labels in (None, self.label_map.to):
             raise ValueError(
                 f"`label_map` leads to {self.label_map.to}, so `labels` must name another label "
