@@ -1,6 +1,6 @@
 """Check sections of the settings against each other; each check raises ValueError."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from os.path import isfile, normpath
 from typing import TYPE_CHECKING
 
@@ -78,15 +78,29 @@ def check_shards(run: "Settings", name: str, corpus: Corpus) -> None:
         )
     if corpus.metadata is not None and not files:
         raise ValueError(f"{where}: {paths[0]} is a URL, but only tars can be remote; copy it here")
-    if corpus.world is None or corpus.is_split:
-        return
-    made = run.worlds[corpus.world].corpora
-    known(name, made, f"corpora.{name}.world", f"worlds.{corpus.world}.corpora")
-    folder = f"data/{corpus.world}/{name}/"
+    if corpus.world is not None:
+        _check_made(run, name, corpus, corpus.world, paths)
+
+
+def _check_made(
+    run: "Settings", name: str, corpus: Corpus, world: str, paths: Sequence[str]
+) -> None:
+    """Reject a corpus that its world does not make, or makes elsewhere, or without what it needs."""
+    where, made = f"corpora.{name}", run.worlds[world].corpora
+    known(name, made, f"{where}.world", f"worlds.{world}.corpora")
+    its = f"worlds.{world}.corpora.{name}"
+    if corpus.labels is not None and not made[name].labelled:
+        raise ValueError(f"{where}.labels: {its}.labelled is false; set it to true")
+    if corpus.captions in ("text", "texts") and not made[name].captioned:
+        raise ValueError(
+            f"{where}.captions: {corpus.captions}, but {its}.captioned is false; set it to true, "
+            "or write `captions: none`"
+        )
+    folder = f"data/{world}/{name}/"
     for path in paths:
         if not (path.startswith(folder) and path.endswith(".tar")):
             raise ValueError(
-                f"{where}: {path} is not {folder}<number>.tar, where the world `{corpus.world}` "
+                f"{where}.shards: {path} is not {folder}<number>.tar, where the world `{world}` "
                 "puts the shards of this corpus"
             )
 
