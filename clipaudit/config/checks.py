@@ -85,7 +85,7 @@ def check_shards(run: "Settings", name: str, corpus: Corpus) -> None:
 def _check_made(
     run: "Settings", name: str, corpus: Corpus, world: str, paths: Sequence[str]
 ) -> None:
-    """Reject a corpus that its world does not make, or makes elsewhere, or without what it needs."""
+    """Reject a corpus that its world does not make, or not as the corpus says."""
     where, made = f"corpora.{name}", run.worlds[world].corpora
     known(name, made, f"{where}.world", f"worlds.{world}.corpora")
     its = f"worlds.{world}.corpora.{name}"
