@@ -22,7 +22,7 @@ from jaxtyping import Bool, Float64, Int64
 from scipy.sparse import csr_array
 
 from clipaudit.corpora.addresses import sample_addresses
-from clipaudit.evaluation.student import NORMAL
+from clipaudit.evaluation.student import NORMAL, student_quantile
 from clipaudit.memorization.labelled import LabelledImages, places_among
 from clipaudit.memorization.pairs import matched_recalls, one_by_one
 from clipaudit.memorization.recall import BLOCK_RECORDS, RECALLS
@@ -171,8 +171,9 @@ def one_model(
     saw the members; the other references are compared with it. In `less_model` the target's recall
     cancels: 0 means that both references serve equally. AGREEMENTS are rank correlations over
     records. Both gaps share the target's recall, so they agree even without memory; the hold-out
-    measures how far. Bounds are those of normal means, and for Spearman's correlation by Fisher's
-    transformation (Bonett and Wright, Psychometrika 2000: https://doi.org/10.1007/BF02294183).
+    measures how far. Bounds are those of Student for a mean, of Welch for a difference of two, and
+    by Fisher's transformation for Spearman's correlation (Bonett and Wright, Psychometrika 2000:
+    https://doi.org/10.1007/BF02294183).
     """
     rows = []
     for k in neighbors:
@@ -246,25 +247,26 @@ def _gaps(target: pa.Table, reference: pa.Table) -> dict[str, Float64[np.ndarray
 def _mean(values: Float64[np.ndarray, " n"]) -> Estimate:
     if len(values) == 0:
         return Estimate()
-    return _bounded(float(values.mean()), _squared_error(values))
+    return _bounded(float(values.mean()), values)
 
 
 def _net(inside: Float64[np.ndarray, " n"], outside: Float64[np.ndarray, " m"]) -> Estimate:
     if len(inside) == 0 or len(outside) == 0:
         return Estimate()
-    value = float(inside.mean() - outside.mean())
-    return _bounded(value, _squared_error(inside) + _squared_error(outside))
+    return _bounded(float(inside.mean() - outside.mean()), inside, outside)
 
 
-def _squared_error(values: Float64[np.ndarray, " n"]) -> float:
-    """Return the squared standard error of a mean; NaN for a single value."""
-    return float(values.var(ddof=1)) / len(values) if len(values) > 1 else float("nan")
-
-
-def _bounded(value: float, squared_error: float) -> Estimate:
-    if not squared_error > 0:
+def _bounded(value: float, *samples: Float64[np.ndarray, " _"]) -> Estimate:
+    """Return a sum of means, or a difference, with Welch's bounds; unknown for single values."""
+    degrees = [len(each) - 1 for each in samples]
+    if min(degrees) == 0:
         return Estimate(value)
-    half = NORMAL * squared_error**0.5
+    squared_errors = [float(each.var(ddof=1)) / len(each) for each in samples]
+    if not (whole := sum(squared_errors)) > 0:
+        return Estimate(value)
+    parts = zip(squared_errors, degrees, strict=True)
+    of_both = whole**2 / sum(each**2 / degree for each, degree in parts)
+    half = student_quantile(of_both) * whole**0.5
     return Estimate(value, value - half, value + half)
 
 

@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import ttest_1samp, ttest_ind
 
 from clipaudit.errors import StoreError
 from clipaudit.memorization.one_model import ONE_MODEL, one_model, recall_by_words
@@ -129,7 +130,7 @@ def test_net_gaps_are_gaps_of_members_less_those_of_the_holdout():
     assert values(table, measure="prg")["members"]["value"] == 0.5
 
 
-def test_agreeing_records_give_an_interval_with_width():
+def test_agreeing_records_give_no_interval():
     same = recalls([1, 1, 1, 1])
 
     table = one_model(same, {"words": same}, records(0, 1), records(2, 3), neighbors=[10])
@@ -161,6 +162,20 @@ def test_aggregate_agreement_with_two_models_is_the_difference_of_net_gaps():
     assert values(table)["less_model"]["value"] == pytest.approx(nets[0] - nets[1])
     assert values(table)["less_model"]["records"] == 5
     assert "less_model" not in values(table, "model")
+
+
+def test_intervals_of_few_records_are_those_of_student_and_welch():
+    target, words = recalls([4, 2, 1, 2, 3, 4, 1]), recalls([1, 2, 2, 1, 3, 3, 1])
+    more = np.array([3, 0, -1, 1, 0, 1, 0]) / 4
+
+    table = one_model(
+        target, {"words": words}, records(*range(4)), records(4, 5, 6), neighbors=[10]
+    )
+
+    found = {part: (row["low"], row["high"]) for part, row in values(table).items()}
+    assert found["members"] == pytest.approx(tuple(ttest_1samp(more[:4], 0).confidence_interval()))
+    both = ttest_ind(more[:4], more[4:], equal_var=False).confidence_interval()
+    assert found["net"] == pytest.approx(tuple(both))
 
 
 def simulated(planted, runs=200, n=150):
