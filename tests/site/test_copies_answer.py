@@ -33,10 +33,11 @@ def test_the_interval_of_the_largest_share_allows_for_its_choice():
     assert found.note.endswith("its interval allows for that choice.")
 
 
-def test_further_test_sets_with_copies_are_counted():
-    found = copies_answer({"copies_summary": [SUMMARY, {**SUMMARY, "share": 0.1}]})
+def test_further_test_sets_with_copies_are_named():
+    other = {**SUMMARY, "share": 0.1, "testset_title": "Sketch"}
+    found = copies_answer({"copies_summary": [SUMMARY, other, NONE]})
 
-    assert found.headline.endswith("; so do images of 1 more test set.")
+    assert found.headline.endswith("; so do images of Sketch.")
 
 
 def test_a_sample_of_the_training_images_gives_lower_bounds():

@@ -45,18 +45,13 @@ def _headline(rows: Sequence[Row]) -> str:
         return f"No copy of an image of {titles} was found{where}."
     most = max(found, key=lambda row: row["share"])
     bounds = interval(most["largest_low"], most["largest_high"])
+    others = [row["testset_title"] for row in found if row is not most]
     return (
         f"Yes: {_least(most)}{count(most['with_copy'])} of {count(most['images'])} images of "
         f"{plain(most['testset_title'])} have a copy in the training data, "
         f"{percent(most['share'], digits=1)} % {bounds}"
-        f"{_more(len(found) - 1)}."
+        f"{f'; so do images of {listed(others)}' if others else ''}."
     )
-
-
-def _more(test_sets: int) -> str:
-    if test_sets == 0:
-        return ""
-    return f"; so do images of {test_sets} more test {'set' if test_sets == 1 else 'sets'}"
 
 
 def _least(row: Row) -> str:
