@@ -1,9 +1,10 @@
 """Images -> the text in them -> how much of it their captions repeat.
 
 Inputs: `parrot.corpora`, which have captions; their shards for spotting by OCR.
-Outputs: sorted_spans/<corpus>.json, if given; readings/<corpus>/, drops/spot/<corpus>/ by part; caption_scripts/<corpus>.json; for what counts
-as text spans/<corpus>/, matches/<corpus>/, fuzzy_sweep/<corpus>/ by part; for corpora of a synthetic world
-spotted_truth/<corpus>/ by part; checked_text/<corpus>.json for corpora in `parrot.checked`.
+Outputs: sorted_spans/<corpus>.json, if given; readings/<corpus>/, drops/spot/<corpus>/ by part;
+caption_scripts/<corpus>.json; for what counts as text spans/<corpus>/, matches/<corpus>/,
+fuzzy_sweep/<corpus>/ by part; for corpora of a synthetic world spotted_truth/<corpus>/ by part;
+checked_text/<corpus>.json for corpora in `parrot.checked`.
 """
 
 from clipaudit.parrot.settings import Parrot

@@ -5,9 +5,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from clipaudit.corpora.drops import Drops
 from clipaudit.corpora.statements import is_finite, is_text, shown_value, stated_fields
 from clipaudit.errors import InputError
 from clipaudit.parrot.spans import Polygon, Span, Word, polygon_fault, spans_table
+from clipaudit.parrot.spans_inside import spans_inside
 
 _FORMS = (
     "a span is an object with a text, a polygon of three corners or more (flat or as pairs) or a "
@@ -15,23 +17,24 @@ _FORMS = (
 )
 
 
-def read_spans(samples: pa.Table, *, field: str = "spans") -> pa.Table:
+def read_spans(samples: pa.Table, *, field: str = "spans", drops: Drops) -> pa.Table:
     """Return the SPANS that the JSON of `samples` states in `field`, in the order stated.
 
-    The columns shard, row and metadata of the samples are read, ascending by (shard, row). An
-    entry has a `text` and a place: a `polygon`, flat (x0, y0, x1, ...) or of pairs, or a `bbox` of
-    left, top, width and height, all in pixels of the stored image. It may have a
-    `score` from 0 to 1 (else 1.0), and `words`: a list of entries with text and place. A null
-    counts as absent. A sample without JSON, or without the field, shows no text. Raises InputError
-    for anything else.
+    The samples have the columns shard, row, key, width, height and metadata, and ascend by (shard,
+    row). An entry has a `text` and a place: a `polygon`, flat (x0, y0, x1, ...) or of pairs, or a
+    `bbox` of left, top, width and height, all in pixels of the stored image. It may have a `score`
+    from 0 to 1 (else 1.0), and `words`: a list of entries with text and place. A null counts as
+    absent. A sample without JSON, or without the field, shows no text. Raises InputError for
+    anything else. `spans_inside` checks the places, raises InputError, and adds samples to `drops`.
     """
     # few texts in memory at a time
     batches = samples.select(["shard", "row", "metadata"]).to_batches(max_chunksize=1024)
-    return spans_table(
+    found = spans_table(
         (shard, row, _spans(text, field, f"shard {shard}, row {row}"))
         for batch in batches
         for shard, row, text in zip(*(each.to_pylist() for each in batch.columns), strict=True)
     )
+    return spans_inside(found, samples, drops=drops)
 
 
 def _spans(text: str | None, field: str, place: str) -> list[Span]:

@@ -8,10 +8,11 @@ from peakmemory import peak_memory_mb
 
 from clipaudit.corpora.drops import Drops
 from clipaudit.errors import InputError
-from clipaudit.parrot import given_spans, sorted_spans
-from clipaudit.parrot.given_spans import NOT_GIVEN, OUTSIDE, take_spans
+from clipaudit.parrot import sorted_spans, spans_inside
+from clipaudit.parrot.given_spans import NOT_GIVEN, take_spans
 from clipaudit.parrot.sorted_spans import sort_spans
 from clipaudit.parrot.spans import SPANS, Span, Word, spans_of
+from clipaudit.parrot.spans_inside import OUTSIDE
 
 BOX = [0, 0, 4, 2]
 CORNERS = (0.0, 0.0, 4.0, 0.0, 4.0, 2.0, 0.0, 2.0)
@@ -242,7 +243,7 @@ def test_a_span_partly_in_its_image_is_kept(samples, given, box):
 
 
 def test_a_stray_span_outside_drops_its_image(samples, given, monkeypatch):
-    monkeypatch.setattr(given_spans, "MAY_BE_OUTSIDE", 0.5)
+    monkeypatch.setattr(spans_inside, "MAY_BE_OUTSIDE", 0.5)
     rows = [{"key": "a", "spans": [SALE]}, {"key": "b", "spans": [SALE | {"bbox": [500, 0, 1, 1]}]}]
 
     found, drops = taken(samples, spans(samples, given("spans.jsonl", *rows)), absent="no text")

@@ -3,9 +3,11 @@ import json
 import pyarrow as pa
 import pytest
 
+from clipaudit.corpora.drops import Drops
 from clipaudit.errors import InputError
 from clipaudit.parrot.spans import Span, Word, spans_of
-from clipaudit.parrot.stated_spans import read_spans
+from clipaudit.parrot.spans_inside import OUTSIDE
+from clipaudit.parrot.stated_spans import read_spans as read_stated_spans
 
 TRIANGLE = (0.0, 0.0, 4.0, 0.0, 4.0, 4.0)
 
@@ -14,9 +16,16 @@ def samples(*texts):
     table = {
         "shard": pa.array([2] * len(texts), pa.int32()),
         "row": pa.array(range(len(texts)), pa.int32()),
+        "key": pa.array(map(str, range(len(texts))), pa.string()),
+        "width": pa.array([8] * len(texts), pa.int32()),
+        "height": pa.array([8] * len(texts), pa.int32()),
         "metadata": pa.array(texts, pa.string()),
     }
     return pa.table(table)
+
+
+def read_spans(samples, **field):
+    return read_stated_spans(samples, **field, drops=Drops("spot"))
 
 
 def stating(*entries):
@@ -61,6 +70,23 @@ def test_the_field_may_have_any_name():
     table = read_spans(samples(text), field="ocr")
 
     assert [span.text for span in next(spans_of(table))] == ["sale"]
+
+
+def test_places_in_pixels_of_a_larger_image_are_refused():
+    text = stating({"text": "sale", "bbox": [200, 9, 40, 10]})
+
+    with pytest.raises(InputError, match=r"row 1, key '1': 'sale' at .* in an image of 8 x 8"):
+        read_spans(samples(stating(), text))
+
+
+def test_a_stray_span_outside_drops_its_image():
+    inside, stray = ({"text": "a", "bbox": [x, 0, 4, 4]} for x in (0, 200))
+    drops = Drops("spot")
+
+    table = read_stated_spans(samples(stating(stray), *[stating(inside)] * 99), drops=drops)
+
+    assert table["row"].to_pylist() == list(range(1, 100))
+    assert drops.table().select(["row", "reason"]).to_pylist() == [{"row": 0, "reason": OUTSIDE}]
 
 
 def test_no_samples_give_an_empty_table():
