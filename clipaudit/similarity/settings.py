@@ -28,7 +28,12 @@ class Evidence(Section):
 
     pruning: Name = Field(description="the test set that the first arm is pruned to")
     reference: Name = Field(description="the test set that effects are compared with")
-    seed: int = Field(0, ge=0, lt=2**63, description="random seed of the random arm's draw")
+    seed: int = Field(
+        0,
+        ge=0,
+        lt=2**63,
+        description="random seed of the first random sets; those of further seeds follow",
+    )
     removed: Size | None = Field(
         None, description="near-, rand- and far-pruning by this many samples; none when absent"
     )
