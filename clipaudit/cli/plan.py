@@ -2,6 +2,7 @@
 
 import gc
 import json
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -12,6 +13,7 @@ import click
 
 from clipaudit.cli import completion
 from clipaudit.cli.options import format_option, profile_option, settings_first, size
+from clipaudit.errors import InputError
 from clipaudit.plaintext import many, plain
 from clipaudit.uncollected import uncollected
 
@@ -130,6 +132,12 @@ def plan(
     from clipaudit.steps.jobs import read_workflow
 
     settings, targets = settings_first(arguments)
+    for target in targets:
+        name, sign, _ = target.partition("=")
+        if sign and name.isidentifier():
+            raise InputError(
+                f"{target}: a setting, not a target; write `--config {shlex.quote(target)}`"
+            )
     files = (*map(str, settings), *files)
     options = ["--profile", profile_path(profile)]
     options += ["--configfile", *files] if files else []

@@ -154,6 +154,7 @@ def test_json_has_every_job_and_the_cost_of_each_fate(folder):
     [
         (["resuls/kept.json"], "resuls/kept.json: no rule makes this."),
         (["--config", "seed=many"], "seed: 'many' is not a number."),
+        (["--config", "seed=1", "n=2"], "n=2: a setting, not a target; write `--config n=2`"),
         (["--profile", "gone"], "gone: no such profile"),
     ],
 )
