@@ -137,9 +137,8 @@ def register_over_seeds(connection: duckdb.DuckDBPyConnection) -> None:
 
     accuracy_over_seeds(correct by seed, images); change_over_seeds(right by seed, right by seed of
     the baseline, three lists of one length, right and baseline's right by kind and images of it,
-    and chosen_of);
-    difference_over_seeds(difference by seed, variance over images, images); mean_over_seeds(value
-    by seed, variance over things, things).
+    and chosen_of); difference_over_seeds(difference by seed, variance over images, images);
+    mean_over_seeds(value by seed, variance over things, things).
     """
 
     def accuracy(correct: pa.ChunkedArray, images: pa.ChunkedArray) -> pa.Array:
