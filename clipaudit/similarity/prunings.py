@@ -85,10 +85,10 @@ def large_prunings(audit: Similarity) -> Prunings:
             f"{start}.{shifted_pruning(dose.test_set, margin)}": (dose.test_set, margin)
             for margin in dose.margins
         }
-    compared = [f"{start}.{evidence.pruning}-pruned"] if evidence is not None else []
-    compared = list(gaps) if audit.has_random_arm else compared
-    at_gap = [f"{start}.{dose.test_set}-pruned"] if dose is not None else []
-    for like, draw in [*product([*at_gap, *shifted], [1]), *product(compared, draws)]:
+    of_dose = [f"{start}.{dose.test_set}-pruned", *shifted] if dose is not None else []
+    of_evidence = [f"{start}.{evidence.pruning}-pruned"] if evidence is not None else []
+    each_seed = list(gaps) if audit.has_random_arm else of_evidence
+    for like, draw in [*product(of_dose, [1]), *product(each_seed, draws)]:
         cuts[random_like(like, draw)] = Cut("rand", like=like, seed=audit.random_seed + draw - 1)
     return Prunings(gaps, shifted, cuts)
 
