@@ -3,10 +3,12 @@
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from clipaudit.config.loading import read_settings
 from clipaudit.reports.tables import published_values
+from clipaudit.store.actions import LabelledFile
 
 ROOT = Path(__file__).parents[2]
 
@@ -126,3 +128,23 @@ def settings():
 def published():
     """The paper's numbers of a table, or none for None."""
     return lambda name: published_values(name or "no_such_table")
+
+
+@pytest.fixture
+def stored(tmp_path, request):
+    """A function: the empty tables of paths, as the workflow would label them.
+
+    The module of the test says by folder, in STORED, their schemas and the labels of their paths.
+    """
+
+    def build(paths):
+        files = []
+        for number, path in enumerate(paths):
+            folder, *values = path.removesuffix(".json").split("/")
+            schema, labels = request.module.STORED[folder]
+            file = tmp_path / f"{folder}-{number}.parquet"
+            pq.write_table(schema.empty_table(), file)
+            files.append(LabelledFile(file, dict(zip(labels, values, strict=True))))
+        return files
+
+    return build

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from clipaudit.config.loading import parse_settings, read_settings
@@ -15,7 +14,6 @@ from clipaudit.reports.drawing import figure_bytes
 from clipaudit.reports.drawings import draw_figure
 from clipaudit.reports.intervals import exact_interval
 from clipaudit.reports.tables import report_table
-from clipaudit.store.actions import LabelledFile
 
 DEMO = Path(__file__).parents[2] / "config/demo_full.yaml"
 
@@ -414,23 +412,6 @@ def test_the_order_of_rows_changes_no_bit():
 
 
 # --- stored tables -------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def stored(tmp_path):
-    """A function: the empty tables of paths, as the workflow would label them."""
-
-    def build(paths):
-        files = []
-        for number, path in enumerate(paths):
-            folder, *values = path.removesuffix(".json").split("/")
-            schema, labels = STORED[folder]
-            file = tmp_path / f"{folder}-{number}.parquet"
-            pq.write_table(schema.empty_table(), file)
-            files.append(LabelledFile(file, dict(zip(labels, values, strict=True))))
-        return files
-
-    return build
 
 
 @pytest.mark.parametrize(

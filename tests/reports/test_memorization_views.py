@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from clipaudit.config.loading import parse_settings, read_settings
@@ -26,7 +25,6 @@ from clipaudit.parrot.matching import MATCHES
 from clipaudit.reports.rendering import to_csv, to_latex, to_markdown
 from clipaudit.reports.tables import published_values, report_table
 from clipaudit.similarity.nearest import SIMILARITIES
-from clipaudit.store.actions import LabelledFile
 from clipaudit.training.curves import CURVES
 
 DEMO = Path(__file__).parents[2] / "config/demo.yaml"
@@ -60,23 +58,6 @@ def tables():
     settings = read_settings(DEMO)
     settings["memorization"]["seeds"] = 2
     return memorization_tables(parse_settings(settings))
-
-
-@pytest.fixture
-def stored(tmp_path):
-    """A function: the empty tables of paths, as the workflow would label them."""
-
-    def build(paths):
-        files = []
-        for number, path in enumerate(paths):
-            folder, *values = path.removesuffix(".json").split("/")
-            schema, labels = STORED[folder]
-            file = tmp_path / f"{folder}-{number}.parquet"
-            pq.write_table(schema.empty_table(), file)
-            files.append(LabelledFile(file, dict(zip(labels, values, strict=True))))
-        return files
-
-    return build
 
 
 @pytest.mark.parametrize(
