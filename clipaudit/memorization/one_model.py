@@ -257,7 +257,10 @@ def _net(inside: Float64[np.ndarray, " n"], outside: Float64[np.ndarray, " m"]) 
 
 
 def _bounded(value: float, *samples: Float64[np.ndarray, " _"]) -> Estimate:
-    """Return a sum of means, or a difference, with Welch's bounds; unknown for single values."""
+    """Return a value made of the samples' means, with Student's or Welch's bounds.
+
+    There are none if a sample has a single value, or if no sample varies.
+    """
     degrees = [len(each) - 1 for each in samples]
     if min(degrees) == 0:
         return Estimate(value)

@@ -133,14 +133,15 @@ def test_the_order_of_seeds_and_kinds_does_not_matter():
     np.testing.assert_array_equal(turned, change_over_seeds(*counts, kinds))
 
 
-def test_a_loss_on_one_of_several_test_sets_without_any_is_rarely_claimed():
-    random, claims = np.random.default_rng(5), 0
-    for _ in range(200):
+def test_if_no_test_set_of_several_loses_a_loss_is_rarely_claimed():
+    random, claims = np.random.default_rng(5), {1: 0, 6: 0}
+    for _ in range(100):
         luck = random.normal(0.6, 0.04, size=(2, 6, 3, 1))  # of each model, test set and seed
         own, base = random.random((2, 6, 3, 60)) < luck
-        claims += any(change(own[n], base[n], 6)[1] < 0 for n in range(6))
+        for chosen_of in claims:
+            claims[chosen_of] += any(change(own[n], base[n], chosen_of)[1] < 0 for n in range(6))
 
-    assert claims <= 10  # with an interval for each test set alone: 15
+    assert claims[6] <= 2 < 5 < claims[1]  # 2.5 % are allowed
 
 
 def test_few_right_answers_of_the_baseline_give_no_interval():
