@@ -13,7 +13,8 @@ docs/performance.md has the table.
     python benchmarks/spotting.py data/clipart --processes 16 --shorter-side 128 736 --device cuda
 
 print images per second of all processes together instead, each with one thread; they share a GPU.
-Each process has loaded its reader, and read an image, when the clock starts.
+Each process has loaded its reader, and read an image, when the clock starts. "rapidocr as it comes"
+is one process that has as many threads as rapidocr starts by itself.
 """
 
 import argparse
@@ -64,13 +65,13 @@ def readers(asked: Spotting) -> dict[str, Read]:
     }
 
 
-def stock() -> Read:
-    """Return rapidocr with its defaults, on one thread."""
+def stock(threads: int = 1) -> Read:
+    """Return rapidocr with its defaults, on some threads; -1 for as many as it starts by itself."""
     engine = rapidocr.RapidOCR(
         params={
             "Global.log_level": "critical",
-            "EngineConfig.onnxruntime.intra_op_num_threads": 1,
-            "EngineConfig.onnxruntime.inter_op_num_threads": 1,
+            "EngineConfig.onnxruntime.intra_op_num_threads": threads,
+            "EngineConfig.onnxruntime.inter_op_num_threads": threads,
         }
     )
 
@@ -213,21 +214,24 @@ def rates(
 
 def side_by_side(corpora: Mapping[str, Sequence[Known]], asked: argparse.Namespace) -> None:
     """Print the table of several processes, a part for each reader."""
-    ways: dict[str, tuple[Callable[[], ReadSome], int]] = {}
+    ways: dict[str, tuple[Callable[[], ReadSome], int, int]] = {}
+    every = asked.processes
     if asked.device == "cpu":
-        ways[STOCK] = lambda: one_by_one(stock()), 1
+        ways[f"{STOCK} as it comes"] = lambda: one_by_one(stock(threads=-1)), 1, 1
+        ways[STOCK] = lambda: one_by_one(stock()), every, 1
     for side in asked.shorter_side:
         settings = Spotting(shorter_side=side)
         if asked.device == "cpu":
-            ways[f"{OURS}, {side}"] = partial(one_by_one, RapidSpotter(settings).spot), 1
+            ways[f"{OURS}, {side}"] = partial(one_by_one, RapidSpotter(settings).spot), every, 1
         else:
             spotter = GpuSpotter(settings, device=asked.device)
-            ways[f"{OURS} on the GPU, {side}"] = partial(all_at_once, spotter), spotter.together
+            read = partial(all_at_once, spotter)
+            ways[f"{OURS} on the GPU, {side}"] = read, every, spotter.together
     kinds = list(split(corpora))
     print("\n".join(heading(["Reader", "Images", "Number"], ["images/s", "%"])))
-    for way, (make, together) in ways.items():
+    for way, (make, processes, together) in ways.items():
         pictures = [own for _, own in kinds]
-        measured = rates(make, pictures, processes=asked.processes, together=together)
+        measured = rates(make, pictures, processes=processes, together=together)
         for (name, own), (rate, part) in zip(kinds, measured, strict=True):
             print(line([way, name, len(own), f"{rate:.1f}", f"{part:.1f}"]), flush=True)
 

@@ -23,7 +23,7 @@ class Evidence(Section):
 
     Each of `seeds` trains two arms of equal size, the set pruned to a test set's gap and a random
     one; the effect on a test set is the difference of their accuracies. With `removed`, each also
-    trains the near-, rand- and far-pruned sets of one size. Intervals are over the seeds.
+    trains the near-, rand- and far-pruned sets of one size. Intervals are over seeds and images.
     """
 
     pruning: Name = Field(description="the test set that the first arm is pruned to")

@@ -346,6 +346,13 @@ def test_agreeing_seeds_give_the_interval_over_images(seeds):
     assert row["difference_high"] > -0.2
 
 
+def test_the_interval_of_a_share_ends_at_0_and_that_of_a_difference_may_not(seeds):
+    table = seeds([0.0, 0.05, 0.0], [0.0, 0.05, 0.05])
+
+    assert table["", None, "imagenet"]["difference_low"] == 0
+    assert table["clean", None, "imagenet"]["difference_low"] < 0
+
+
 def test_seeds_that_agree_with_the_mean_are_counted(seeds):
     row = seeds([0.25, 0.5, 0.75], [0.5, 1.0, 0.5])["clean", None, "imagenet"]
 

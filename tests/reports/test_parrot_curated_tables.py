@@ -238,6 +238,19 @@ def test_the_evidence_pairs_the_arms_of_every_seed(run):
     assert table.parameters["t"] == pytest.approx(12.7062)
 
 
+def test_images_of_a_test_set_that_the_suite_replaces_give_no_interval(run, tmp_path):
+    tmp_path.joinpath("imagenet1k").mkdir()
+    (own,) = run().parrot.test_sets
+
+    tables = [
+        curated_tables(run(suite=each))["parrot_evidence"]
+        for each in (None, {"folder": str(tmp_path)})
+    ]
+
+    assert [table.parameters["imagenet"] for table in tables] == [own, ""]
+    assert [bool(table.inputs["tasks"]) for table in tables] == [True, False]
+
+
 def test_the_controls_of_the_parroting_set_are_arms_of_the_evidence(run):
     asked = {"controls": ["erased", "swapped"], "rates": [0.2]}
     parrot = {"recipes": ["brief", "brief-1"], "parrot": "cotr-0.2-8", "clean": "without-text-8"}

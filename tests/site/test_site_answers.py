@@ -13,7 +13,7 @@ def accuracy(manifest, value, baseline=None, change=(None, None, None), testset=
         "testset_title": testset.title(), "removed": 7, "accuracy": value,
         "accuracy_low": value - 0.1, "accuracy_high": value + 0.1, "relative_change": share,
         "relative_change_low": low, "relative_change_high": high,
-        "relative_change_joint_high": high,
+        "relative_change_joint_low": low, "relative_change_joint_high": high,
     }  # fmt: skip
 
 
@@ -87,7 +87,7 @@ def test_the_change_on_other_test_sets_is_the_control():
     found = answer("similarity", similarity_table1=rows)
 
     assert found.headline.startswith("In part, in one training run: ")
-    assert found.headline.endswith("test sets that the pruning did not target: it is smaller.")
+    assert found.headline.endswith("the loss there is smaller, by more than chance explains.")
     told = "Control: on the other 2 test sets it changes by −15.0 to +3.0 %."  # noqa: RUF001
     assert told in found.sentences[0].text
 
@@ -105,6 +105,40 @@ def test_a_loss_that_other_test_sets_also_have_refutes_that_similarity_causes_it
         "Not that this run shows: removing the most similar samples causes no certain loss of "
         "accuracy beyond that on test sets that the pruning did not target on Sketch."
     )
+
+
+@pytest.mark.parametrize(
+    ("other", "certain"),
+    [
+        ((-0.05, -0.1, 0.0), True),
+        ((-0.05, -0.25, 0.15), False),
+        ((-0.05, None, None), False),
+    ],
+)
+def test_the_chance_in_the_change_on_other_test_sets_counts(other, certain):
+    rows = [
+        accuracy("both", 0.5),
+        accuracy("both.sketch-pruned", 0.4, "both", (-0.2, -0.3, -0.1)),
+        accuracy("both.sketch-pruned", 0.5, "both", other, "val"),
+    ]
+
+    found = answer("similarity", similarity_table1=rows)
+
+    assert found.headline.startswith("In part, " if certain else "Not that this run shows: ")
+
+
+def test_a_test_set_on_which_the_model_guesses_is_no_control():
+    rows = [
+        accuracy("both", 0.5),
+        {**accuracy("both", 0.1, testset="val"), "chance": 0.1},
+        accuracy("both.sketch-pruned", 0.4, "both", (-0.2, -0.3, -0.1)),
+        accuracy("both.sketch-pruned", 0.1, "both", (0.0, -0.9, 0.9), "val"),
+    ]
+
+    found = answer("similarity", similarity_table1=rows)
+
+    assert found.headline.startswith("In part, ")
+    assert found.headline.endswith("There is no control.")
 
 
 @pytest.mark.parametrize(("joint", "fell"), [(-0.01, True), (0.01, False)])
@@ -159,6 +193,36 @@ def test_a_pruned_model_is_stated_with_its_distance_from_the_line(robustness, ma
     assert told in text
 
 
+def test_the_distance_from_the_line_is_of_the_first_of_several_training_runs():
+    pruned = accuracy("both.sketch-pruned", 0.4, "both", (-0.1, -0.2, -0.05)) | {"seeds": 5}
+    rows = [off_line("val", None), off_line("sketch", 0.1)]
+
+    found = answer("similarity", similarity_table1=[pruned], similarity_robustness=rows)
+
+    (text,) = [each.text for each in found.sentences if each.table == "similarity_robustness"]
+    assert text.startswith("Sketch: the first of these training runs reaches 44.8 %.")
+
+
+def test_the_reference_test_set_has_no_excess_beyond_itself():
+    excess = {"measure": "excess", "value": 0.0, "value_low": None, "value_high": None}
+    val = excess | {"testset": "val", "testset_title": "Val"}
+    sketch = {"testset": "sketch", "testset_title": "Sketch", "measure": "excess"}
+    sketch |= {"value": -0.1, "value_low": -0.2, "value_high": -0.05}
+
+    (sentence,) = answer("similarity", similarity_evidence=[val, sketch]).sentences
+
+    assert sentence.text.endswith("reference test set, −10.0 points [−20.0, −5.0].")  # noqa: RUF001
+
+
+def test_a_small_distance_of_near_duplicates_is_not_rounded_to_0():
+    row = {"testset_title": "Val", "corpus_title": "Web", "near_duplicates": 3, "images": 10}
+    row |= {"distance": 0.0004, "share": 0.3, "share_low": 0.1, "share_high": 0.6}
+
+    (sentence,) = answer("similarity", similarity_table2=[row]).sentences
+
+    assert "(1 - similarity below 0.0004), 30.0 %" in sentence.text
+
+
 def test_an_interval_that_contains_zero_is_no_loss():
     row = accuracy("both.sketch-pruned", 0.5, "both", (-0.1, -0.2, 0.1))
 
@@ -192,7 +256,7 @@ def test_a_kept_sample_above_the_gap_is_reported():
 
     (sentence,) = answer("similarity", similarity_gap_check=rows).sentences
 
-    assert "2 of 30 test images" in sentence.text
+    assert "2 of 30 searches" in sentence.text
     assert "do not trust the pruning" in sentence.text
 
 
@@ -460,6 +524,7 @@ def controlled(against, seeds=3, joint=None):
     """Rows of an unpruned, a pruned and a random model; `against`: the change from the last."""
     share, low, high = against
     compared = {"control_change": share, "control_change_low": low, "control_change_high": high}
+    compared["control_change_joint_low"] = low
     compared["control_change_joint_high"] = high if joint is None else joint
     none = dict.fromkeys(compared) | {"control": None, "seeds": seeds}
     own = accuracy("both.sketch-pruned", 0.4, "both", (-0.2, -0.25, -0.15))

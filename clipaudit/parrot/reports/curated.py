@@ -255,14 +255,13 @@ def evidence(run: Settings, audit: Parrot, asked: Evidence) -> ReportTable:
         for arm, name in arms.items()
     ]
     encoders = [str(model["encoder"]) for model in models]
+    zero_shot = [str(row["task"]) for row in listed_tasks(run) if row["source"] == "zero-shot"]
     return ReportTable(
         sql="parrot_evidence",
         inputs={
             "task_results": _task_results(run, encoders),
             "tasks": [
-                paths.tasks(encoder, test_set)
-                for encoder in encoders
-                for test_set in audit.test_sets
+                paths.tasks(encoder, test_set) for encoder in encoders for test_set in zero_shot
             ],
             "probes": _probes(audit, encoders),
             "curves": [
@@ -282,7 +281,7 @@ def evidence(run: Settings, audit: Parrot, asked: Evidence) -> ReportTable:
         },
         parameters={
             "t": student_quantile(len(asked.recipes) - 1),
-            "imagenet": (audit.test_sets or [""])[0],
+            "imagenet": next((name for name in audit.test_sets[:1] if name in zero_shot), ""),
         },
     )
 

@@ -58,7 +58,7 @@ select
     coalesce(drawn_counts.samples, 0) as allotted,
     coalesce(drawn_counts.samples, 0) - coalesce(member_counts.samples, 0) as left_for_overlaps,
     coalesce(member_counts.samples, 0) as samples,
-    -- images that no annotator could read
+    -- images that no annotator could read, or, without a public set, none was given
     coalesce(member_counts.samples, 0) - coalesce(picture_counts.pictures, 0) as not_annotated,
     coalesce(picture_counts.without_objects, 0) as without_objects,
     picture_counts.objects::bigint / picture_counts.pictures as objects_per_picture,

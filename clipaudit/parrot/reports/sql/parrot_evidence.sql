@@ -8,12 +8,12 @@
 -- models        position, arm, recipe, seed_title, curated, encoder, epochs: one for each arm of
 --               each seed; `position` orders the seeds
 -- task_results  encoder, position, track, value: one row per task
--- tasks         encoder, testset, shard, row, right_rank: of the tasks that are test sets
+-- tasks         encoder, testset, shard, row, right_rank: of the task results of test sets
 -- probes        encoder, gram, style, similarity, mismatched, right, choices: of the 1-grams of
 --               captions
 -- curves        recipe, manifest, step, epoch, loss
 -- $t            the 97.5 % quantile of Student's t, one degree of freedom fewer than seeds
--- $imagenet     the test set that stands for ImageNet
+-- $imagenet     the test set that stands for ImageNet; '': a task without known single images does
 with measures (measure_position, measure, measure_title) as (
     values
     (0, 'sync', 'Sync. S'),
@@ -259,9 +259,19 @@ bounded as (
 summary as (
     select
         measured.*,
-        if(measured.measure = 'final_loss', difference - margin, bounded.bounds.low) as low,
+        case
+            when measured.measure = 'final_loss' then measured.difference - measured.margin
+            when
+                comparisons.against = ''
+                and measured.measure in ('right_word', 'imagenet', 'average')
+                and bounded.bounds.low < 0
+                then 0 -- these are shares
+            else bounded.bounds.low
+        end as low,
         if(measured.measure = 'final_loss', difference + margin, bounded.bounds.high) as high,
     from measured
+    inner join comparisons
+        on comparisons.position = measured.comparison
     left join bounded
         on bounded.comparison = measured.comparison and bounded.measure = measured.measure
 ),

@@ -349,6 +349,7 @@ cells as (
         changes.change as relative_change,
         changes.change_interval.low as relative_change_low,
         changes.change_interval.high as relative_change_high,
+        changes.joint_interval.low as relative_change_joint_low,
         changes.joint_interval.high as relative_change_joint_high,
         published_sizes.size as published_size,
         published_sizes.removed as published_removed,
@@ -360,6 +361,7 @@ cells as (
         against.change as control_change,
         against.change_interval.low as control_change_low,
         against.change_interval.high as control_change_high,
+        against.joint_interval.low as control_change_joint_low,
         against.joint_interval.high as control_change_joint_high,
         testsets.position as testset_position,
     from rows
