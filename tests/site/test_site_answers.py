@@ -452,6 +452,11 @@ def pair_rows(low, *, encoder="mine", control_fails=False, by_lot=True):
         (pair_rows(0.75) + pair_rows(0.45, encoder="other"), "Yes, in part: in 1 of 2 tests"),
         (pair_rows(0.45), "Not shown: no interval of an AUC"),
         (pair_rows(0.75, control_fails=True), "Cannot be said: the reference"),
+        (pair_rows(0.75, by_lot=False), "Cannot be said: the model distinguishes its training"),
+        (
+            pair_rows(0.75) + pair_rows(0.75, encoder="other", by_lot=False),
+            "Yes, in part: in 1 of 2 tests",
+        ),
     ],
 )
 def test_targets_memorize_pairs_if_the_difference_shows_it_and_the_control_holds(rows, start):

@@ -75,10 +75,16 @@ def _headline(tests: Sequence[Test]) -> str:
         return (
             "Not shown: no interval of an AUC, of the cosine minus the reference's, is above 0.5."
         )
-    if len(shown) == len(tests):
+    certain = [test for test in shown if _first(test)["by_lot"]]
+    if not certain:
+        return cannot(
+            "the model distinguishes its training pairs from other pairs, but these come from "
+            "another source, and it may only distinguish the sources"
+        )
+    if len(certain) == len(tests):
         return "Yes, in every test: the model distinguishes its training pairs from other pairs."
     return (
-        f"Yes, in part: in {len(shown)} of {len(tests)} tests the model distinguishes its "
+        f"Yes, in part: in {len(certain)} of {len(tests)} tests the model distinguishes its "
         "training pairs from other pairs. One such test in forty shows this by chance for a "
         "model that knows no pair."
     )
