@@ -238,7 +238,6 @@ if MEMORIZATION.audit.seeds > 1:
             models=MEMORIZATION.ensemble_models,
             sources=MEMORIZATION.with_records,
             neighbors=MEMORIZATION.audit.neighbors,
-            seed=MEMORIZATION.audit.seed,
         script:
             "../workflow_scripts/ensemble.py"
 

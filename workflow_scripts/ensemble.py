@@ -18,8 +18,7 @@ def compute(step: Step) -> None:
     sources, neighbors = step.settings["sources"], step.settings["neighbors"]
     gaps = ensemble_gaps(_parts(step), sources, neighbors=neighbors)
     step.write_table("gaps", gaps, ENSEMBLE_GAPS)
-    seed, parts = step.settings["seed"], partial(_parts, step)
-    records = ensemble_records(parts, sources, neighbors=neighbors, seed=seed)
+    records = ensemble_records(partial(_parts, step), sources, neighbors=neighbors)
     step.write_table("records", records, ENSEMBLE_RECORDS)
 
 

@@ -3,7 +3,8 @@
 A gap is the mean over seeds. Its interval is over records and seeds: a record's contribution over
 all seeds is one draw of the records, and the seeds' gaps vary among themselves. Both parts are
 added (see `margin`), so intervals are slightly too wide: the noise of single records under one seed
-is in both.
+is in both. In a value net of the hold-out, each source of the hold-out counts as much as it does in
+A or B: the models may differ by source.
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,10 +26,11 @@ _CONTRASTS = {
     "b": (0.0, -1.0, 1.0),
     "control": (0.0, 0.0, 1.0),
 }
+_HOLDOUT = RECORD_SETS.index("holdout")
 
 # One row per (k, source, target, measure). Sources: all together, then each if there are several.
-# Targets: mean, a, b, control; all but mean need a hold-out, and a and b are net of it. Measures:
-# ppg, prg, aucg.
+# Targets: mean, a, b, control; all but mean need a hold-out, and a and b are net of it, for which
+# it needs their sources. Measures: ppg, prg, aucg.
 ENSEMBLE_GAPS = pa.schema(
     [
         pa.field("k", pa.int32(), nullable=False),
@@ -58,25 +60,24 @@ def ensemble_gaps(
     may be in any order, which changes numbers only from the thirteenth decimal. A target is left
     out if a set has no records for it. Raises InputError as `blocks`.
     """
-    found: dict[tuple[int, str, str], tuple[_Moments, _Moments | None]] = {}
+    found: dict[tuple[int, str, str], _Summed] = {}
     for part in parts:
         for k, block in blocks(part, neighbors):
             for measure in TERMS:
-                for source in (ALL, part.source):
-                    place = k, source, measure
-                    summed = _summed(block, measure)
-                    if place in found:
-                        summed = _both(found[place], summed)
-                    found[place] = summed
-    shown = [ALL, *sources] if len(sources) > 1 else [ALL]
+                place = k, part.source, measure
+                summed = _summed(block, measure)
+                found[place] = _both(found[place], summed) if place in found else summed
+    groups = {ALL: sources} | {name: [name] for name in sources if len(sources) > 1}
     rows = [
-        {"k": k, "source": source, "target": target, "measure": measure, **row}
+        {"k": k, "source": group, "target": target, "measure": measure, **row}
         for k in neighbors
-        for source in shown
+        for group, members in groups.items()
         for target in _CONTRASTS
         for measure in TERMS
-        if (k, source, measure) in found
-        for row in _rows(*found[k, source, measure], np.array(_CONTRASTS[target]))
+        if (
+            of_group := [found[k, name, measure] for name in members if (k, name, measure) in found]
+        )
+        for row in _rows(of_group, np.array(_CONTRASTS[target]))
     ]
     return pa.Table.from_pylist(rows, ENSEMBLE_GAPS)
 
@@ -110,7 +111,10 @@ class _Moments:
         )
 
 
-def _summed(block: Block, measure: str) -> tuple[_Moments, _Moments | None]:
+_Summed = tuple[_Moments, _Moments | None]
+
+
+def _summed(block: Block, measure: str) -> _Summed:
     """Return the moments of a block's differences, and of their changes."""
     by_set = block.sets[:, :, None] == np.arange(len(RECORD_SETS))
     inside = by_set.reshape(len(block.sets), -1).astype(np.float64)
@@ -118,57 +122,87 @@ def _summed(block: Block, measure: str) -> tuple[_Moments, _Moments | None]:
     return _Moments.of(block.differences[measure], inside), changes
 
 
-def _both(
-    one: tuple[_Moments, _Moments | None], other: tuple[_Moments, _Moments | None]
-) -> tuple[_Moments, _Moments | None]:
+def _both(one: _Summed, other: _Summed) -> _Summed:
     changes = one[1] + other[1] if one[1] and other[1] else None
     return one[0] + other[0], changes
 
 
 def _rows(
-    values: _Moments, changes: _Moments | None, contrast: Float64[np.ndarray, " sets"]
+    by_source: Sequence[_Summed], contrast: Float64[np.ndarray, " sets"]
 ) -> list[dict[str, object]]:
-    """Return the row of a target, or no row if a set that it needs has no records."""
-    counts = np.diag(values.counts).reshape(-1, len(contrast))
-    needed = counts[:, contrast != 0]
-    if not needed.all():
+    """Return the row of a target, or no row if a set that it needs lacks records."""
+    values = [each for each, _ in by_source]
+    changes = [each for _, each in by_source if each is not None]
+    weights = _weights(values, contrast)
+    if weights is None:
         return []
-    by_seed, value, half = _estimate(values, contrast)
+    by_seed, value, half = _estimate(values, contrast, weights)
     limit = float(np.abs(contrast).sum())  # each mean is within -1 and 1
     row: dict[str, object] = {
-        "seeds": len(counts),
-        "evaluated": int(needed[0].sum()),
+        "seeds": len(by_seed),
+        "evaluated": int(sum(_counts(each, contrast)[0, contrast != 0].sum() for each in values)),
         "by_seed": by_seed,
         "value": value,
         "low": max(value - half, -limit),
         "high": min(value + half, limit),
     }
-    if changes is not None:
-        _, change, half = _estimate(changes, contrast)
+    if changes:
+        _, change, half = _estimate(changes, contrast, weights)
         row |= {"change": change, "change_low": change - half, "change_high": change + half}
     return [row]
 
 
-def _estimate(
+def _counts(
     moments: _Moments, contrast: Float64[np.ndarray, " sets"]
+) -> Float64[np.ndarray, "seeds sets"]:
+    """Return the number of records in each set under each seed."""
+    return np.diag(moments.counts).reshape(-1, len(contrast))
+
+
+def _weights(
+    by_source: Sequence[_Moments], contrast: Float64[np.ndarray, " sets"]
+) -> Float64[np.ndarray, "sources seeds sets"] | None:
+    """Return each source's share in the mean of a set; None if a set lacks needed records.
+
+    The hold-out has the shares of the set that it is subtracted from, or else its own.
+    """
+    counts = np.stack([_counts(each, contrast) for each in by_source])
+    wanted = counts.copy()
+    if contrast[_HOLDOUT] and contrast[:_HOLDOUT].any():
+        wanted[:, :, _HOLDOUT] = counts[:, :, int(np.flatnonzero(contrast)[0])]
+    needed = contrast != 0
+    totals = wanted.sum(axis=0)
+    if not totals[:, needed].all() or ((counts == 0) & (wanted > 0))[:, :, needed].any():
+        return None
+    weights: np.ndarray = wanted / np.maximum(totals, 1)
+    return weights
+
+
+def _estimate(
+    by_source: Sequence[_Moments],
+    contrast: Float64[np.ndarray, " sets"],
+    weights: Float64[np.ndarray, "sources seeds sets"],
 ) -> tuple[list[float], float, float]:
     """Return the contrast under each seed, its mean, and the distance of its bounds."""
-    n = np.maximum(np.diag(moments.counts), 1)
-    means = moments.sums / n
-    seeds = len(n) // len(contrast)
-    factors = np.tile(contrast, seeds)
-    by_seed = (factors * means).reshape(seeds, -1).sum(axis=1)
-    # products of the records' deviations, each from the mean of its set
-    centred = (
-        moments.products
-        - moments.crosses * means[None, :]
-        - moments.crosses.T * means[:, None]
-        + moments.counts * np.outer(means, means)
-    )
-    weights = factors / (n * seeds)
-    over_records = NORMAL * np.sqrt(max(float(weights @ centred @ weights), 0.0))
-    over_records = max(over_records, unseen_share(int(n[factors != 0].min())))
-    over_seeds = float(by_seed.var(ddof=1)) / seeds if seeds > 1 else 0.0
+    by_seed, variance = np.zeros(weights.shape[1]), 0.0
+    for moments, weight in zip(by_source, weights, strict=True):
+        n = np.maximum(np.diag(moments.counts), 1)
+        means = moments.sums / n
+        factors = (contrast * weight).ravel()
+        by_seed += (factors * means).reshape(len(by_seed), -1).sum(axis=1)
+        # products of the records' deviations, each from the mean of its set
+        centred = (
+            moments.products
+            - moments.crosses * means[None, :]
+            - moments.crosses.T * means[:, None]
+            + moments.counts * np.outer(means, means)
+        )
+        of_record = factors / (n * len(by_seed))
+        variance += float(of_record @ centred @ of_record)
+    counts = np.sum([_counts(each, contrast) for each in by_source], axis=0)
+    fewest = int(counts[:, contrast != 0].min())
+    over_records = max(NORMAL * np.sqrt(max(variance, 0.0)), unseen_share(fewest))
+    over_seeds = float(by_seed.var(ddof=1)) / len(by_seed) if len(by_seed) > 1 else 0.0
     rounded = [round(float(each), DECIMALS) + 0.0 for each in by_seed]
-    half = margin(over_records, round(over_seeds, 2 * DECIMALS), seeds - 1)
+    half = margin(over_records, round(over_seeds, 2 * DECIMALS), len(by_seed) - 1)
     return rounded, round(float(by_seed.mean()), DECIMALS) + 0.0, round(half, DECIMALS)

@@ -2,7 +2,7 @@
 
 Each seed draws by lot whether a record is in A, B or the hold-out. If membership changes nothing,
 any other draw of its sets was as likely. So the p value of a record compares the additional recall
-of the models trained on it with that of all draws of its sets; it is valid for any models.
+of the models trained on it with that of all draws of its sets, exactly; it is valid for any models.
 Memorization is counterfactual, as in Feldman and Zhang (2020)
 (https://arxiv.org/abs/2008.03703): the mean recall of the models trained on the record, minus that
 of the others. q is the false-discovery rate of Benjamini and Hochberg (1995): of the records with a
@@ -10,7 +10,6 @@ q of at most 5 %, one in twenty is expected not to be memorized.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import product
 
 import numpy as np
 import pyarrow as pa
@@ -22,12 +21,11 @@ from clipaudit.corpora.addresses import shards_and_rows
 from clipaudit.evaluation.student import DECIMALS
 from clipaudit.memorization.ensembles import Block, EnsemblePart, blocks
 from clipaudit.memorization.fixed import RECORD_SETS
-from clipaudit.memorization.resampling import PERMUTATIONS, generator
 
-ENUMERATED = 8  # up to 8 seeds all draws of a record's sets count, at most 3^8; else PERMUTATIONS
-_BLOCK = 1 << 10  # records held at once with all draws: affects only memory
+_BLOCK = 1 << 10  # records held at once with all sums: affects only memory
 
-# One row per (k, source, record), in this order, of the records whose image has a label.
+# One row per (k, source, record), in this order, of the records whose image has a label and which
+# the lot could have put into several sets.
 ENSEMBLE_RECORDS = pa.schema(
     [
         pa.field("k", pa.int32(), nullable=False),
@@ -49,13 +47,12 @@ def ensemble_records(
     sources: Sequence[str],
     *,
     neighbors: Sequence[int],
-    seed: int,
 ) -> pa.Table:
     """Return the ENSEMBLE_RECORDS of models under several seeds.
 
-    `parts` gives the parts, and is called twice. `sources` are theirs, in the order of the rows.
-    `seed` decides the draws if there are more than ENUMERATED seeds. Memory grows only with the
-    rows. Raises InputError as `blocks`.
+    `parts` gives the parts, and is called twice. `sources` are theirs, in the order of the rows; a
+    source with one set alone has none. Memory grows only with the rows. Raises InputError as
+    `blocks`.
     """
     sizes = {source: np.zeros(len(RECORD_SETS)) for source in sources}
     for part in parts():
@@ -64,10 +61,10 @@ def ensemble_records(
             sizes[part.source][place] += 0 if kept is None else np.count_nonzero(kept["kept"])
     tables = []
     for part in parts():
-        share = sizes[part.source] / max(sizes[part.source].sum(), 1)
-        draws, chances = _draws(len(part.seeds), share, seed)
-        for k, block in blocks(part, neighbors):
-            tables.append(_rows(k, part.source, block, draws, chances))
+        size = sizes[part.source]
+        if np.count_nonzero(size) > 1:
+            share = size / size.sum()
+            tables += [_rows(k, part.source, block, share) for k, block in blocks(part, neighbors)]
     joined = pa.concat_tables([_WITHOUT_Q.empty_table(), *tables])
     order = np.lexsort(
         (
@@ -90,32 +87,13 @@ def _places(column: pa.ChunkedArray, values: Sequence[object]) -> Int64[np.ndarr
     return places
 
 
-def _draws(
-    seeds: int, share: Float64[np.ndarray, " sets"], seed: int
-) -> tuple[Float64[np.ndarray, "draws seeds"], Float64[np.ndarray, " draws"]]:
-    """Return draws of a record's sets, 1 for A, -1 for B, 0 for the hold-out, and their chances."""
-    if seeds <= ENUMERATED:
-        sets = np.array(list(product(range(len(share)), repeat=seeds)))
-        chances = share[sets].prod(axis=1)
-    else:
-        drawn = generator(seed, f"sets of a record under {seeds} seeds")
-        sets = drawn.choice(len(share), size=(PERMUTATIONS, seeds), p=share)
-        chances = np.full(PERMUTATIONS, 1 / (PERMUTATIONS + 1))
-    return np.array([1.0, -1.0, 0.0])[sets], chances
-
-
-def _rows(
-    k: int,
-    source: str,
-    block: Block,
-    draws: Float64[np.ndarray, "draws seeds"],
-    chances: Float64[np.ndarray, " draws"],
-) -> pa.Table:
+def _rows(k: int, source: str, block: Block, share: Float64[np.ndarray, " sets"]) -> pa.Table:
     n, seeds = block.sets.shape
     in_a, in_b = block.sets == 0, block.sets == 1
     trained = (in_a | in_b).sum(axis=1)
-    seen = (block.recalls[0] * in_a + block.recalls[1] * in_b).sum(axis=1)
-    whole = block.recalls[0].sum(axis=1) + block.recalls[1].sum(axis=1)
+    recalls = [correct / block.truths[:, None] for correct in block.correct]
+    seen = (recalls[0] * in_a + recalls[1] * in_b).sum(axis=1)
+    whole = recalls[0].sum(axis=1) + recalls[1].sum(axis=1)
     memorized = seen / np.maximum(trained, 1) - (whole - seen) / (2 * seeds - trained)
     shard, row = shards_and_rows(block.addresses)
     columns = {
@@ -126,28 +104,45 @@ def _rows(
         "models": np.full(n, 2 * seeds),
         "trained_on_it": trained,
         "memorization": pa.array(memorized.round(DECIMALS) + 0.0, mask=trained == 0),
-        "p_value": _p_values(block, draws, chances),
+        "p_value": _p_values(block, share),
     }
     return pa.table(columns).cast(_WITHOUT_Q)
 
 
-def _p_values(
-    block: Block,
-    draws: Float64[np.ndarray, "draws seeds"],
-    chances: Float64[np.ndarray, " draws"],
-) -> Float64[np.ndarray, " n"]:
-    """Return the chance of a sum at least as large, over the draws of a record's models."""
-    gains = block.recalls[0] - block.recalls[1]
-    signs = (block.sets == 0).astype(np.float64) - (block.sets == 1)
+def _p_values(block: Block, share: Float64[np.ndarray, " sets"]) -> Float64[np.ndarray, " n"]:
+    """Return the chance of a sum at least as large, over all draws of a record's sets."""
+    gains = block.correct[0] - block.correct[1]  # of one record, with the same number of labels
+    actual = (gains * ((block.sets == 0).astype(np.int64) - (block.sets == 1))).sum(axis=1)
     found = np.empty(len(gains))
-    own = 1 - chances.sum() if len(chances) == PERMUTATIONS else 0.0  # the actual draw counts too
     for first in range(0, len(gains), _BLOCK):
         rows = slice(first, first + _BLOCK)
-        actual = (signs[rows] * gains[rows]).sum(axis=1)
-        # sums of floats: equal real numbers may differ by some bits
-        above = gains[rows] @ draws.T >= actual[:, None] - 1e-9
-        found[rows] = own + above @ chances
+        found[rows] = _tails(gains[rows], actual[rows], share)
     return np.minimum(found, 1.0).round(DECIMALS)
+
+
+def _tails(
+    gains: Int64[np.ndarray, "n seeds"],
+    actual: Int64[np.ndarray, " n"],
+    share: Float64[np.ndarray, " sets"],
+) -> Float64[np.ndarray, " n"]:
+    """Return the chance that a record's gains sum to `actual` or more.
+
+    Under each seed, a gain counts as it is if the record is drawn into A, negated if into B, and
+    not at all if into the hold-out. The chance of each sum is known after each seed.
+    """
+    reach = int(np.abs(gains).sum(axis=1).max(initial=0))
+    sums = np.arange(-reach, reach + 1)
+    chance = np.tile((sums == 0).astype(np.float64), (len(gains), 1))
+    for gain in gains.T[:, :, None]:
+        # beyond the reach of the gains so far a chance is 0, so indices may wrap
+        gained, lost = ((sums + reach - by) % len(sums) for by in (gain, -gain))
+        chance = (
+            share[0] * np.take_along_axis(chance, gained, axis=1)
+            + share[1] * np.take_along_axis(chance, lost, axis=1)
+            + share[2] * chance
+        )
+    tails: np.ndarray = (chance * (sums >= actual[:, None])).sum(axis=1)
+    return tails
 
 
 def _with_q(table: pa.Table) -> pa.Table:

@@ -38,15 +38,16 @@ class Block:
     """The records of a part whose image has a label, by ascending address.
 
     `differences` are A's model minus B's, by measure: ppg, prg, aucg; `changes` are the same minus
-    the baseline's. `recalls` are of A's models, then of B's. `sets` are places in RECORD_SETS, -1
-    for none.
+    the baseline's. `truths` counts the labels of the record's own image, `correct` those of them
+    that A's models recall, then those that B's do. `sets` are places in RECORD_SETS, -1 for none.
     """
 
     addresses: Int64[np.ndarray, " n"]
     sets: Int8[np.ndarray, "n seeds"]
     differences: Mapping[str, Float64[np.ndarray, "n seeds"]]
     changes: Mapping[str, Float64[np.ndarray, "n seeds"]] | None
-    recalls: tuple[Float64[np.ndarray, "n seeds"], Float64[np.ndarray, "n seeds"]]
+    truths: Int64[np.ndarray, " n"]
+    correct: tuple[Int64[np.ndarray, "n seeds"], Int64[np.ndarray, "n seeds"]]
 
 
 def blocks(part: EnsemblePart, neighbors: Sequence[int]) -> Iterator[tuple[int, Block]]:
@@ -76,12 +77,12 @@ def blocks(part: EnsemblePart, neighbors: Sequence[int]) -> Iterator[tuple[int, 
                 name: differences[name] - np.stack([terms(each) for each in bases], axis=1)
                 for name, terms in TERMS.items()
             }
-        recalls = (
-            np.stack([each.target_correct / each.truths for each in kept], axis=1),
-            np.stack([each.reference_correct / each.truths for each in kept], axis=1),
+        correct = (
+            np.stack([each.target_correct for each in kept], axis=1),
+            np.stack([each.reference_correct for each in kept], axis=1),
         )
         sets = np.stack([_sets(addresses, seed.kept) for seed in part.seeds], axis=1)
-        yield k, Block(addresses, sets, differences, changes, recalls)
+        yield k, Block(addresses, sets, differences, changes, kept[0].truths, correct)
 
 
 def _matched(a: pa.Table, b: pa.Table, k: int) -> tuple[pa.Table, pa.Table]:

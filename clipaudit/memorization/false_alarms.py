@@ -103,7 +103,7 @@ def claims(part: EnsemblePart, *, seed: int) -> dict[str, bool]:
     alone = population_gaps(attacks, seed=seed).to_pylist()
     raw = population_gaps({CONTROL: attacks["a"]}, seed=seed).to_pylist()
     over = ensemble_gaps([part], [_SOURCE], neighbors=[K]).to_pylist()
-    listed = ensemble_records(lambda: [part], [_SOURCE], neighbors=[K], seed=seed)
+    listed = ensemble_records(lambda: [part], [_SOURCE], neighbors=[K])
     made = {
         "one pair: A against B, unadjusted (not reported)": _excludes(raw, CONTROL),
         "one pair: A against B, net of the hold-out": _excludes(alone, "a", "net_low", "net_high"),

@@ -13,11 +13,13 @@ whose image has no label are left out, as in the published code, and counted. Di
   the gap of one direction reflects the two models as much as membership, which an interval over
   records does not cover. The mean of both directions is the difference in differences, which
   cancels a model's general advantage: it has the interval and the p value. A single direction is
-  reported as in the code, and net of the hold-out, with an interval.
+  reported as in the code, and net of the hold-out, with an interval. The advantage may differ
+  between sources, so each source of the hold-out counts as much as it does in the direction.
 """
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import reduce
 
 import numpy as np
 import pyarrow as pa
@@ -58,7 +60,8 @@ GAPS = pa.schema(
         # of mean and control: 95 %, from 2000 bootstraps of each set's evaluated records
         pa.field("low", pa.float64()),
         pa.field("high", pa.float64()),
-        # of a and b: the value minus the same models' difference on the hold-out, and its 95 %
+        # of a and b: the value minus the same models' difference on the hold-out, with the same
+        # shares of sources, and its 95 %; null if one of the sources has no hold-out
         pa.field("net", pa.float64()),
         pa.field("net_low", pa.float64()),
         pa.field("net_high", pa.float64()),
@@ -86,7 +89,7 @@ BySource = Mapping[str, Pairs]
 def population_gaps(attacks: Mapping[str, BySource], *, seed: int) -> pa.Table:
     """Return the GAPS of the attacks a, b and control, each the Pairs of records by source.
 
-    `mean` needs records of A and of B, `net` a hold-out of the same source. `seed`, 0 or more,
+    `mean` needs records of A and of B, `net` a hold-out of the same sources. `seed`, 0 or more,
     decides all draws. Each source, attack and measure has its own draws, so none depends on which
     others are computed. Draws pick kinds of records, not records, so the cost depends on the number
     of distinct outcomes.
@@ -119,11 +122,12 @@ def _gaps_of(group: str, attacks: Mapping[str, BySource], seed: int) -> list[dic
         }
         if {"a", "b"} <= found.keys():
             found["mean"] = found["a"].plus(found["b"]).times(Fraction(1, 2))
+        held_out = _held_out(attacks, found, measure, seed)
         for name in sizes:
             row: dict[str, object] = {"source": group, "target": name, "measure": measure}
             row |= {"evaluated": sizes[name][0], "dropped": sizes[name][1]}
             if name in found:
-                row |= _numbers(found, name)
+                row |= _numbers(found[name], name, held_out.get(name))
             if name == "mean" and name in found and measure in TERMS:
                 strata = _strata(attacks, TERMS[measure])
                 draws = generator(seed, f"{group} {measure} membership".lstrip())
@@ -132,15 +136,42 @@ def _gaps_of(group: str, attacks: Mapping[str, BySource], seed: int) -> list[dic
     return sorted(rows, key=lambda row: TARGETS.index(str(row["target"])))
 
 
-def _numbers(found: Mapping[str, Estimate], name: str) -> dict[str, object]:
+def _held_out(
+    attacks: Mapping[str, BySource], found: Mapping[str, Estimate], measure: str, seed: int
+) -> dict[str, Estimate]:
+    """Return the gap of the hold-out with the sources of A, and of B, in the proportions there.
+
+    A direction has none if the hold-out lacks one of its sources.
+    """
+    directions = [name for name in ("a", "b") if name in found]
+    if CONTROL not in found:
+        return {}
+    if len({source for pairs in attacks.values() for source in pairs}) == 1:
+        return dict.fromkeys(directions, found[CONTROL])
+    kept = {source: pairs.evaluated() for source, pairs in attacks[CONTROL].items()}
+    by_source = {
+        source: estimate(_STATISTICS[measure](pairs), f"{source} {CONTROL} {measure}", seed)
+        for source, pairs in kept.items()
+        if pairs.size
+    }
+    weighted = {}
+    for name in directions:
+        sizes = {source: pairs.evaluated().size for source, pairs in attacks[name].items()}
+        shares = {source: Fraction(n, sum(sizes.values())) for source, n in sizes.items() if n}
+        if shares.keys() <= by_source.keys():
+            parts = [by_source[source].times(share) for source, share in shares.items()]
+            weighted[name] = reduce(Estimate.plus, parts)
+    return weighted
+
+
+def _numbers(own: Estimate, name: str, held_out: Estimate | None) -> dict[str, object]:
     """Return the values of a row of GAPS for an attack with an estimate."""
-    own = found[name]
     drawn = {"draws_mean": own.draws.mean(), "draws_std": own.draws.std()}
     if name in ("mean", CONTROL):
         drawn |= dict(zip(("low", "high"), own.bounds(), strict=True))
-    elif CONTROL in found:
+    elif held_out is not None:
         # the hold-out is attacked as A is, so for B its gap has the opposite sign
-        net = own.plus(found[CONTROL].times(Fraction(-1 if name == "a" else 1)))
+        net = own.plus(held_out.times(Fraction(-1 if name == "a" else 1)))
         drawn |= dict(zip(("net_low", "net_high"), net.bounds(), strict=True))
         drawn["net"] = net.value
     # + 0.0: -0.0 becomes 0.0

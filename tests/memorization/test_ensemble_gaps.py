@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -114,6 +116,30 @@ def test_a_source_without_a_holdout_has_only_the_mean():
     rows = gaps(EnsemblePart("simulated", without))
 
     assert {target for _, target, _ in rows} == {"mean"}
+
+
+def fewer(part, source, name):
+    """Return the part with a tenth of the records of a set."""
+    seeds = []
+    for seed in part.seeds:
+        inside = np.array(seed.kept[name]["kept"]) & (np.arange(len(seed.kept[name])) % 10 == 0)
+        table = seed.kept[name].set_column(2, "kept", pa.array(inside))
+        seeds.append(replace(seed, kept=seed.kept | {name: table}))
+    return EnsemblePart(source, seeds)
+
+
+def test_all_sources_together_weight_the_holdout_as_the_direction():
+    web = simulated(np.random.default_rng(7), world(records=300, ahead=0.3))
+    album = simulated(np.random.default_rng(8), world(records=300, ahead=-0.3))
+    parts = [fewer(web, "web", "holdout"), fewer(album, "album", "a")]
+
+    table = ensemble_gaps(parts, ["web", "album"], neighbors=[10]).to_pylist()
+
+    rows = {row["source"]: row for row in table if (row["target"], row["measure"]) == ("a", "prg")}
+    of_a = [np.sum(np.array(part.seeds[0].kept["a"]["kept"])) for part in parts]
+    expected = np.average([rows[name]["by_seed"][0] for name in ("web", "album")], weights=of_a)
+    assert rows[""]["by_seed"][0] == pytest.approx(expected)
+    assert rows[""]["low"] < 0 < rows[""]["high"]
 
 
 def test_a_change_compares_models_of_the_same_split_seed_by_seed():

@@ -240,6 +240,20 @@ def test_a_general_advantage_of_one_model_is_not_memorization():
     assert mean["p_value"] == 1
 
 
+def test_each_source_of_the_holdout_counts_as_much_as_it_does_in_the_direction():
+    """A's model wins on nine of ten web records, and loses on nine of ten of the album."""
+    a = {"web": paired(differing(810, 90, 0)), "album": paired(differing(10, 90, 0))}
+    unseen = {"web": paired(differing(90, 10, 0)), "album": paired(differing(90, 810, 0))}
+
+    row = by_measure(population_gaps({"a": a, "control": unseen}, seed=0), "a")["prg"]
+
+    assert row["net"] == 0
+    assert row["net_low"] < 0 < row["net_high"]
+    del unseen["album"]
+    row = by_measure(population_gaps({"a": a, "control": unseen}, seed=0), "a")["prg"]
+    assert row["net"] is None
+
+
 def test_each_source_has_its_own_gaps_next_to_those_of_all_sources():
     seen, unseen = paired(differing(9, 1, 0)), paired(differing(1, 1, 8))
 
