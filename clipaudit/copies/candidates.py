@@ -21,12 +21,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from jaxtyping import Float16, Int64
 
+from clipaudit.copies.fixed import MOST
 from clipaudit.copies.hashing import LOW_QUALITY, hash_array, thumbnail_array
 from clipaudit.copies.search import Pairs, hash_pairs, thumbnail_pairs
 from clipaudit.copies.views import HALVES, TRIMMED, WHOLE
 from clipaudit.corpora.addresses import sample_addresses, shards_and_rows
 
-MOST = 50  # candidates of a training image within one searched set, the nearest ones
 # Squared distance of thumbnails: 1.7 of 127 in each of the 192 colours. Of 100 flat drawings, 95
 # stay within it after JPEG at quality 10, at a quarter of the size, with noise of 8 levels, or
 # cropped to 95 %. None of the 30,000 further candidates that 5 of 127 let in was a copy.

@@ -6,3 +6,4 @@ out.
 
 HASH = "hash"  # the method that needs no encoder, as tables name it
 MAX_DISTANCE = 80  # of two hashes of 256 bits; unrelated images are 128 apart on average
+MOST = 50  # candidates of a training image within one searched set, the nearest ones

@@ -55,6 +55,7 @@ class Blurring(NamedTuple):
     pictures: int  # that could be read
     with_faces: int  # images that were rewritten
     faces: int
+    whole: int = 0  # images blurred as a whole, since what states their faces cannot be read
 
 
 def blur_shard(
@@ -64,17 +65,20 @@ def blur_shard(
 
     The target is written whole or not at all, as an uncompressed tar; its folder must exist. Its
     bytes depend only on the source's bytes and on the boxes. Members keep their order, and all but
-    images with faces keep their bytes and headers, also in faulty samples. A truncated or damaged
-    source gives a target that ends at the same row. Raises InputError for a source that is not a
-    tar, and with the sample's key for boxes that cannot be read.
+    images with faces keep their bytes and headers, also in faulty samples. If the JSON that states
+    an image's faces cannot be read, the whole image is blurred. A truncated or damaged source gives
+    a target that ends at the same row. Raises InputError for a source that is not a tar, and with
+    the sample's key for boxes that cannot be read.
     """
     start, counts = time.monotonic(), Counter[str]()
     changes = _changed_members(source, find_faces, margin, counts)
     with replaced(target) as part, open(part, "wb") as file:
         _copy_members(source, file, changes)
-    done = Blurring(counts["pictures"], counts["with faces"], counts["faces"])
+    done = Blurring(*(counts[name] for name in ("pictures", "with faces", "faces", "whole")))
     rate = done.pictures / max(time.monotonic() - start, 1e-9)
     what = f"{done.pictures} images, {done.with_faces} with faces, {done.faces} faces blurred"
+    if done.whole:
+        what += f", {done.whole} images as a whole, since their JSON cannot be read"
     _log.info("%s: %s, %.0f pictures/s", target.name, what, rate)
     return done
 
@@ -129,9 +133,13 @@ def _changed_members(
                 continue
             try:
                 picture = open_picture(members[member.extension])
-                boxes = find_faces(picture.rgb, members)
             except Unusable:
                 continue  # the index drops it and says why
+            try:
+                boxes = find_faces(picture.rgb, members)
+            except Unusable:  # the index may keep it without its JSON
+                boxes = [Box(0, 0, *picture.rgb.size)]
+                counts["whole"] += 1
             except InputError as error:
                 raise InputError(f"{source}: {shown(group.name)}: {error}") from error
             inside = [box for box in boxes if grown(box, picture.rgb.size, margin) is not None]

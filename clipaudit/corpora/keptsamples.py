@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from clipaudit.corpora.captions import Captioning
-from clipaudit.corpora.reasons import Unusable
+from clipaudit.corpora.reasons import BAD_CAPTION, BAD_JSON, Unusable
 from clipaudit.corpora.sealed import SealedShard
 from clipaudit.corpora.shards import Group, sample_groups
 from clipaudit.corpora.tarmembers import BLOCK, member_head
@@ -61,7 +61,10 @@ def kept_samples(path: Path, shard: SealedShard) -> Iterator[KeptSample]:
 
 
 def _made_caption(group: Group, captioning: Captioning, path: Path) -> str | None:
-    """Return the caption to add, or None if the sample's own members suffice."""
+    """Return the caption to add, or None if the sample's own members suffice, or none is readable.
+
+    The index keeps a sample with an unreadable caption only for a corpus that needs none.
+    """
     if captioning.source == "none":
         return None
     extensions = {member.extension for member in group.members}
@@ -71,6 +74,8 @@ def _made_caption(group: Group, captioning: Captioning, path: Path) -> str | Non
     try:
         return captioning.caption(members)
     except Unusable as unusable:
+        if unusable.reason in (BAD_CAPTION, BAD_JSON):
+            return None
         raise InputError(f"{path}, row {group.row}: {unusable}. Index the shard again.") from None
 
 

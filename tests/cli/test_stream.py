@@ -72,6 +72,19 @@ def test_corpora_without_captions_gain_none(store, tmp_path, capsysbinary):
     assert same_tar(capsysbinary.readouterr().out, filtered(path, {2, 3}))
 
 
+def test_a_kept_sample_whose_caption_is_unreadable_gains_none(store, tmp_path, capsysbinary):
+    fields = [b'{"caption": "cut', b'{"caption": 5}', b'\xef\xbb\xbf{"caption": "a cat"}']
+    members = []
+    for n, json in enumerate(fields):
+        members += [(f"{n}.jpg", picture(n)), (f"{n}.json", json)]
+    path = write_tar(tmp_path / "0.tar", members)
+    digest = put(store, (TEXT, [(path, 3, {0, 1, 2})]))
+
+    assert main([digest, "0"]) == 0
+
+    assert same_tar(capsysbinary.readouterr().out, filtered(path, {0, 1, 2}))
+
+
 def test_labelled_corpora_gain_a_caption(store, tmp_path, capsysbinary):
     paths = [text_shard(tmp_path / "0.tar", 3), labelled_shard(tmp_path / "1.tar", [0, 1, 1])]
     digest = put(store, (TEXT, [(paths[0], 3, {0})]), (PHOTO, [(paths[1], 3, {0, 2})]))

@@ -220,7 +220,7 @@ def test_rows_and_drops_do_not_change(shard):
 
     assert indexed(target) == indexed(source)
     assert len(indexed(target)[1]) == 9
-    assert done == Blurring(pictures=3, with_faces=3, faces=3)
+    assert done == Blurring(pictures=4, with_faces=4, faces=4, whole=1)  # one with broken JSON
 
 
 @pytest.mark.parametrize("lost", [100, 700, 1024, 1500, 3000])
@@ -296,6 +296,18 @@ def test_a_face_outside_its_image_is_ignored(shard):
 
     assert images(target) == [noise()]
     assert done == Blurring(pictures=1, with_faces=0, faces=0)
+
+
+@pytest.mark.parametrize(
+    "sidecar", [b'{"faces": [[8, 6, 10, 12]', b'{"faces": [], "t": "caf\xe9"}']
+)
+def test_an_image_is_blurred_whole_if_the_json_with_its_faces_is_unreadable(shard, sidecar):
+    source = shard([member("0.png", noise()), member("0.json", sidecar)])
+
+    target, done = blur(source)
+
+    assert done == Blurring(pictures=1, with_faces=1, faces=1, whole=1)
+    assert np.abs(pixels(images(target)[0]).astype(int) - pixels(noise())).mean() > 30
 
 
 def test_the_log_gives_the_number_of_faces(shard, caplog):

@@ -23,14 +23,22 @@ METHODS = pa.table(
 )
 
 
+SUMMARY = {"train": "web", "sampled": False, "most": 50}
+
+
 @pytest.fixture
 def testsets(view):
     return view("testsets", [(0, "val", "Val"), (1, "a", "A")])
 
 
 def images(*rows):
-    columns = ["corpus", "shard", "row", "quality"]
-    return pa.Table.from_pylist([dict(zip(columns, row, strict=True)) for row in rows])
+    """The view `images`: corpus, shard, row, quality; digests of bytes and pixels if not unique."""
+    found = []
+    for corpus, shard, row, quality, *digests in rows:
+        file, pixels = digests or [f"{corpus} {shard} {row}"] * 2
+        place = {"corpus": corpus, "shard": shard, "row": row, "quality": quality}
+        found.append(place | {"image_sha256": file, "pixels_sha256": pixels})
+    return pa.Table.from_pylist(found)
 
 
 def copies(*rows):
@@ -69,7 +77,7 @@ def test_the_summary_counts_images_by_their_nearest_copy(testsets):
     )
     views = {"images": hashed, "copies": found, "testsets": testsets, "kinds": KINDS}
 
-    val, a = report_table("copies_summary", views, {"train": "web", "sampled": False}).to_pylist()
+    val, a = report_table("copies_summary", views, SUMMARY).to_pylist()
 
     assert (val["images"], val["flat"], val["with_copy"], val["share"]) == (4, 1, 2, 0.5)
     assert (val["identical_bytes"], val["edited"], val["lookalikes"]) == (1, 1, 1)
@@ -78,6 +86,34 @@ def test_the_summary_counts_images_by_their_nearest_copy(testsets):
     chosen = binomtest(2, 4).proportion_ci(confidence_level=0.975)  # one of two test sets
     assert (val["largest_low"], val["largest_high"]) == pytest.approx((chosen.low, chosen.high))
     assert (a["images"], a["with_copy"], a["share"], a["lookalikes"]) == (2, 0, 0.0, 0)
+
+
+def equal_images():
+    """Four test images of equal pixels, two also of equal bytes; only one is in a pair."""
+    equal = [("val", 0, 0, 90, "png", "black"), ("val", 0, 1, 90, "png", "black")]
+    equal += [("val", 0, row, 90, f"jpeg {row}", "black") for row in (2, 3)]
+    return images(*equal, ("val", 0, 4, 90), ("a", 0, 0, 90, "png", "black"))
+
+
+def test_images_with_the_pixels_of_one_that_has_a_copy_have_it_too(testsets):
+    found = copies(("val", 0, 5, "identical bytes"), ("val", 4, 5, "lookalike"))
+    views = {"images": equal_images(), "copies": found, "testsets": testsets, "kinds": KINDS}
+
+    val, a = report_table("copies_summary", views, SUMMARY).to_pylist()
+    shown, other = report_table("copies_shares", views, {"title": "web"}).to_pylist()
+
+    assert (val["with_copy"], val["identical_bytes"], val["identical_pixels"]) == (4, 2, 2)
+    assert (shown["with_copy"], a["with_copy"], other["with_copy"]) == (4, 0, 0)
+
+
+def test_training_images_with_as_many_candidates_as_are_compared_are_counted(testsets):
+    found = copies(*(("val", other, own, "lookalike") for own in (5, 6) for other in range(own)))
+    hashed = images(*(("val", 0, row, 90) for row in range(9)))
+    views = {"images": hashed, "copies": found, "testsets": testsets, "kinds": KINDS}
+
+    val, _ = report_table("copies_summary", views, SUMMARY | {"most": 6}).to_pylist()
+
+    assert (val["crowded"], val["lookalikes"]) == (1, 11)
 
 
 def test_the_figure_shows_the_share_of_images_with_a_copy_per_test_set(testsets):

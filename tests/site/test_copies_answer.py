@@ -6,7 +6,7 @@ SUMMARY = {
     "testset_title": "Val", "images": 30, "with_copy": 12, "share": 0.4, "share_low": 0.23,
     "share_high": 0.59, "largest_low": 0.19, "largest_high": 0.63,
     "identical_bytes": 2, "identical_pixels": 0, "resized": 9, "edited": 1,
-    "training_images": 14, "searched": 60, "is_sampled": False,
+    "training_images": 14, "searched": 60, "is_sampled": False, "crowded": 0,
 }  # fmt: skip
 NONE = {**SUMMARY, "testset_title": "A", "with_copy": 0, "share": 0.0, "edited": 0, "resized": 0}
 WITHIN = {
@@ -45,6 +45,13 @@ def test_a_sample_of_the_training_images_gives_lower_bounds():
 
     assert found.headline.startswith("Yes: at least 12 of 30 images of Val")
     assert found.sentences[-1].text.startswith("Only a random sample of 60 training images")
+
+
+def test_training_images_with_too_many_candidates_give_lower_bounds():
+    found = copies_answer({"copies_summary": [{**SUMMARY, "crowded": 2}]})
+
+    assert found.headline.startswith("Yes: at least 12 of 30 images of Val")
+    assert "2 training images resemble 50 test images or more." in found.sentences[1].text
 
 
 def test_without_a_copy_no_copy_is_claimed():

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from clipaudit.copies.fixed import MOST
 from clipaudit.plaindata import Row
 from clipaudit.plaintext import plain
 from clipaudit.reports.answers import CONTROL, Answer, Sentence, Tables, cannot, listed
@@ -55,8 +56,8 @@ def _headline(rows: Sequence[Row]) -> str:
 
 
 def _least(row: Row) -> str:
-    """Return "at least " for a count that is a lower bound, as only a sample was searched."""
-    return "at least " if row["is_sampled"] else ""
+    """Return "at least " for a count that is a lower bound, as not all pairs were compared."""
+    return "at least " if row["is_sampled"] or row["crowded"] else ""
 
 
 def _of_tests(rows: Sequence[Row]) -> Iterator[Sentence]:
@@ -76,6 +77,14 @@ def _of_tests(rows: Sequence[Row]) -> Iterator[Sentence]:
             "copies of them.",
             "copies_summary",
         )
+        if row["crowded"]:
+            yield Sentence(
+                f"{plain(row['testset_title'])}: {count(row['crowded'])} training images resemble "
+                f"{MOST} test images or more. Each was compared with the {MOST} nearest, so more "
+                "test images may have a copy.",
+                "copies_summary",
+                "Limit",
+            )
     if any(row["is_sampled"] for row in rows):
         yield Sentence(
             f"Only a random sample of {count(rows[0]['searched'])} training images was searched; "

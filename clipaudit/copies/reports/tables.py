@@ -2,7 +2,7 @@
 
 from clipaudit.config.settings import Settings
 from clipaudit.copies.checks import left_out, searched_sets
-from clipaudit.copies.fixed import HASH
+from clipaudit.copies.fixed import HASH, MOST
 from clipaudit.copies.kinds import COPIES
 from clipaudit.copies.settings import Copies
 from clipaudit.reports.specification import (
@@ -74,7 +74,7 @@ def _summary(run: Settings, audit: Copies) -> ReportTable:
             "copies": pair_files(run, audit),
         },
         {"testsets": corpus_rows(run, "testset", tests), "kinds": KINDS},
-        {"train": audit.train, "sampled": audit.sample is not None},
+        {"train": audit.train, "sampled": audit.sample is not None, "most": MOST},
         _notes(run, audit),
     )
 

@@ -2,7 +2,7 @@
 -- One row per test set with images, in the order of the view `testsets`.
 --
 -- testsets  position, testset, title
--- images    corpus, shard, row, quality
+-- images    corpus, shard, row, pixels_sha256
 -- copies    testset, other_shard, other_row, corpus, shard, row, kind
 -- kinds     position, kind: of copies
 -- $title    of the training corpus
@@ -14,13 +14,24 @@ with totals as (
     group by corpus
 ),
 
-copied as (
-    select
-        copies.testset,
-        count(distinct (copies.other_shard, copies.other_row)) as test_images,
+paired as (
+    select distinct copies.testset, images.pixels_sha256
     from copies
     inner join kinds on kinds.kind = copies.kind
-    group by copies.testset
+    inner join images
+        on
+            images.corpus = copies.testset
+            and images.shard = copies.other_shard
+            and images.row = copies.other_row
+),
+
+-- images with equal pixels have the same copies
+copied as (
+    select paired.testset, count(*) as test_images
+    from images
+    inner join paired
+        on paired.testset = images.corpus and paired.pixels_sha256 = images.pixels_sha256
+    group by paired.testset
 )
 
 select

@@ -2,11 +2,12 @@
 -- One row per test set, in the order of the view `testsets`.
 --
 -- testsets  position, testset, title
--- images    corpus, shard, row, quality
+-- images    corpus, shard, row, image_sha256, pixels_sha256, quality
 -- copies    testset, other_shard, other_row, corpus, shard, row, kind
 -- kinds     position, kind: of copies, from the nearest to the farthest
 -- $train    the training corpus
 -- $sampled  whether only a sample of it was searched
+-- $most     candidates of a training image that are compared with it
 with totals as (
     select
         corpus,
@@ -16,15 +17,46 @@ with totals as (
     group by corpus
 ),
 
-of_tests as (
+paired as (
     select
         copies.testset,
-        copies.other_shard,
-        copies.other_row,
+        images.pixels_sha256,
+        images.image_sha256,
         min(kinds.position) as nearest,
     from copies
     inner join kinds on kinds.kind = copies.kind
+    inner join images
+        on
+            images.corpus = copies.testset
+            and images.shard = copies.other_shard
+            and images.row = copies.other_row
     group by all
+),
+
+same_pixels as (
+    select testset, pixels_sha256, min(nearest) as nearest
+    from paired
+    group by all
+),
+
+same_bytes as (
+    select distinct testset, image_sha256
+    from paired
+    where nearest = 0
+),
+
+-- Of many equal test images, only $most are paired with a training image; each has the copy.
+of_tests as (
+    select
+        same_pixels.testset,
+        if(same_bytes.testset is null, greatest(same_pixels.nearest, 1), 0) as nearest,
+    from images
+    inner join same_pixels
+        on
+            same_pixels.testset = images.corpus
+            and same_pixels.pixels_sha256 = images.pixels_sha256
+    left join same_bytes
+        on same_bytes.testset = images.corpus and same_bytes.image_sha256 = images.image_sha256
 ),
 
 of_training as (
@@ -51,8 +83,16 @@ counted as (
 compared as (
     select
         testset,
-        count(*) filter (where kind = 'lookalike') as lookalikes,
-    from copies
+        sum(lookalikes)::bigint as lookalikes,
+        count(*) filter (where pairs >= $most) as crowded,
+    from (
+        select
+            testset,
+            count(*) as pairs,
+            count(*) filter (where kind = 'lookalike') as lookalikes,
+        from copies
+        group by testset, shard, row
+    )
     group by testset
 )
 
@@ -83,6 +123,7 @@ select
     exact_interval(coalesce(of_training.training_images, 0), training.images).high
         as training_share_high,
     coalesce(compared.lookalikes, 0) as lookalikes, -- candidate pairs that pixels refuted
+    coalesce(compared.crowded, 0) as crowded, -- training images that may have further candidates
 from testsets
 left join totals as tests on tests.corpus = testsets.testset
 left join totals as training on training.corpus = $train
