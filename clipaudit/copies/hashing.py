@@ -178,7 +178,7 @@ def _resized(image: Rgb, side: int) -> Rgb:
 
 def _decoded(image: bytes, path: Path, row: int) -> Rgb:
     try:
-        return np.asarray(open_picture(image).rgb)
+        return np.asarray(open_picture(image, as_shown=True).rgb)
     except Unusable as error:
         raise _changed(path, row, f"{error.reason} {error.detail}".strip()) from error
 

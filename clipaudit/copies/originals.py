@@ -38,6 +38,6 @@ def read_originals(
     for corpus, addresses in picked.items():
         files = read_pictures(paths[corpus], addresses.tolist())
         for address in addresses.tolist():
-            rgb = np.asarray(open_picture(files[address]).rgb)
+            rgb = np.asarray(open_picture(files[address], as_shown=True).rgb)
             originals.append(reduced(rgb, COMPARED_SIDE))
     return originals

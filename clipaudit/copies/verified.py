@@ -109,4 +109,5 @@ def _by_pixels(verdict: Verdict) -> Columns:
 
 def _opened(image: bytes) -> Compared:
     """Return an opened image; its file is the key, as both sides may hold it (repeats)."""
-    return Compared(reduced(np.asarray(open_picture(image).rgb), COMPARED_SIDE))
+    shown = np.asarray(open_picture(image, as_shown=True).rgb)
+    return Compared(reduced(shown, COMPARED_SIDE))

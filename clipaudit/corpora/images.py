@@ -3,8 +3,9 @@
 Index, embedding and training open images here, so that they agree on what an image is: the first
 frame in RGB, as webdataset's `pilrgb` (what open_clip trains on) decodes it, without EXIF rotation
 and without transparency. Only grey images of 16 bits differ: they keep their upper 8 bits, while
-Pillow's conversion makes all but the darkest pixels white. Pillow's warnings are silenced: they
-concern either harmless oddities (EXIF, palettes) or images refused here.
+Pillow's conversion makes all but the darkest pixels white. The search for copies compares images as
+pages show them, with their transparency. Pillow's warnings are silenced: they concern either
+harmless oddities (EXIF, palettes) or images refused here.
 """
 
 import io
@@ -47,9 +48,10 @@ class Picture(NamedTuple):
     height: int
 
 
-def open_picture(data: bytes) -> Picture:
+def open_picture(data: bytes, *, as_shown: bool = False) -> Picture:
     """Decode an image fully; raises Unusable, for absurd sizes before anything is unpacked.
 
+    With `as_shown`, a transparent image is composed on white, or on black if it would be all white.
     Truncated files are refused; garbage in a JPEG's entropy-coded data is not always noticed, since
     such data decodes to some image.
     """
@@ -61,7 +63,9 @@ def open_picture(data: bytes) -> Picture:
                 _refuse_absurd(width, height)
                 image.load()
                 name = image.format or ""
-                rgb = _eight_bits(image).convert("RGB")
+                plain = _eight_bits(image)
+                transparent = as_shown and plain.has_transparency_data
+                rgb = _composed(plain) if transparent else plain.convert("RGB")
         except UnidentifiedImageError:
             raise Unusable(CORRUPT_IMAGE, f"{len(data)} bytes in no known format") from None
         except Image.DecompressionBombError:
@@ -78,6 +82,16 @@ def _eight_bits(image: Image.Image) -> Image.Image:
     if not image.mode.startswith("I;16"):
         return image
     return Image.fromarray((np.asarray(image) >> 8).astype(np.uint8))
+
+
+def _composed(image: Image.Image) -> Image.Image:
+    """Return an image on white, or on black if it would be all white."""
+    front = image.convert("RGBA")
+    on_white, on_black = (
+        Image.alpha_composite(Image.new("RGBA", front.size, ground), front).convert("RGB")
+        for ground in ("white", "black")
+    )
+    return on_black if on_white.getextrema() == ((255, 255),) * 3 else on_white
 
 
 def _refuse_absurd(width: int, height: int) -> None:

@@ -76,6 +76,24 @@ def test_an_image_in_another_colour_space_or_format_is_a_copy(tmp_path, image):
     assert {found[0, row] for row in (0, 3, 4)} <= {"identical pixels", "re-encoded or resized"}
 
 
+def icon(seed, colour="black"):
+    """A file of a drawing's outline in one colour, on transparent black."""
+    outline = Image.fromarray((drawing(seed, (160, 160)).mean(axis=2) < 128).astype(np.uint8) * 255)
+    image = Image.new("RGBA", outline.size, (0, 0, 0, 0))
+    image.paste(colour, mask=outline)
+    return image
+
+
+def test_transparent_images_are_compared_as_pages_show_them(tmp_path):
+    page = Image.new("RGBA", (160, 160), "white")
+    shown = Image.alpha_composite(page, icon(3)).convert("RGB")
+
+    found = kinds(tmp_path, [saved(icon(3))], [saved(icon(4)), saved(shown, "JPEG", quality=90)])
+
+    assert found.get((0, 0), "lookalike") == "lookalike"
+    assert found[0, 1] == "re-encoded or resized"
+
+
 def test_a_test_set_equal_to_the_training_set_has_identical_bytes(tmp_path):
     files = [png(drawing(seed)) for seed in range(4)]
 

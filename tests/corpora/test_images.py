@@ -48,6 +48,25 @@ def test_grey_images_of_16_bits_keep_their_upper_8_bits():
     assert rgb[..., 0].tolist() == [[0, 0, 1], [3, 156, 255]]
 
 
+@pytest.mark.parametrize(("colour", "shown"), [("black", (255, 0)), ("white", (0, 255))])
+def test_a_transparent_image_is_shown_on_white_unless_it_is_white(colour, shown):
+    icon = Image.new("RGBA", (8, 8), (0, 0, 0, 0))
+    icon.paste(colour, (2, 2, 6, 6))
+    out = io.BytesIO()
+    icon.save(out, "PNG")
+
+    rgb = open_picture(out.getvalue(), as_shown=True).rgb
+
+    assert (rgb.getpixel((0, 0)), rgb.getpixel((3, 3))) == tuple((each,) * 3 for each in shown)
+    assert open_picture(out.getvalue()).rgb.getpixel((0, 0)) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("name", sorted(GOOD))
+def test_an_image_without_transparency_is_shown_as_it_is_read(name):
+    if not Image.open(io.BytesIO(GOOD[name])).has_transparency_data:
+        assert open_picture(GOOD[name], as_shown=True) == open_picture(GOOD[name])
+
+
 def test_formats_are_identified_by_content():
     names = {name: open_picture(data).format for name, data in GOOD.items()}
 
@@ -123,3 +142,4 @@ def test_damaged_images_raise_no_other_error(name, data):
         return
 
     assert picture.rgb.mode == "RGB"
+    assert open_picture(bytes(damaged), as_shown=True).rgb.size == picture.rgb.size
