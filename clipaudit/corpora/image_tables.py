@@ -66,8 +66,8 @@ def image_column(schema: pa.Schema, path: Path) -> str:
     ways = (
         [field.name for field in fields if field.name in _called_images(schema)],
         [field.name for field in fields if pa.types.is_struct(field.type) and _holds_bytes(field)],
-        [field.name for field in fields if _is_bytes(field.type) and field.name in _NAMES],
-        [field.name for field in fields if _is_bytes(field.type)],
+        [field.name for field in fields if is_bytes(field.type) and field.name in _NAMES],
+        [field.name for field in fields if is_bytes(field.type)],
     )
     found = next((names for names in ways if names), [])
     if len(found) > 1 and "image" in found:
@@ -92,10 +92,11 @@ def _called_images(schema: pa.Schema) -> set[str]:
 
 def _holds_bytes(field: pa.Field) -> bool:
     at = field.type.get_field_index("bytes")
-    return at >= 0 and _is_bytes(field.type.field(at).type)
+    return at >= 0 and is_bytes(field.type.field(at).type)
 
 
-def _is_bytes(kind: pa.DataType) -> bool:
+def is_bytes(kind: pa.DataType) -> bool:
+    """Return whether values are byte strings."""
     return bool(
         pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind)
     )
@@ -138,10 +139,10 @@ def _group(
     try:
         batches = file.iter_batches(ROWS, row_groups=[group], columns=columns, use_threads=False)
         for batch in batches:
-            here = [at for at in range(len(batch)) if row + at in asked]
-            held = batch.take(pa.array(here, pa.int64())).to_pylist()
-            for at, fields in zip(here, held, strict=True):
-                yield _sample(row + at, fields, columns[0])
+            for at in range(len(batch)):
+                if row + at in asked:
+                    (fields,) = batch.slice(at, 1).to_pylist()  # `take` knows no views
+                    yield _sample(row + at, fields, columns[0])
             row += len(batch)
     except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
         detail = _first_line(error)

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from clipaudit.corpora.captions import Captioning
 from clipaudit.corpora.drops import Drops, table_of_rows
+from clipaudit.corpora.image_tables import is_bytes
 from clipaudit.corpora.reasons import DUPLICATE_KEY, NO_KEY, Unusable
 from clipaudit.corpora.samples import (
     SAMPLES,
@@ -169,11 +170,14 @@ def _rows(path: Path, table: pa.Table, columns: Json) -> Iterator[dict[str, Any]
         yield row
 
 
-def _texts(path: Path, table: pa.Table, name: str | None) -> list[str | None]:
+def _texts(
+    path: Path, table: pa.Table, name: str | None, kind: pa.DataType | None = None
+) -> list[Any]:
+    """Return a column of texts, or of the given type."""
     if name is None:
         return [None] * len(table)
     try:
-        texts = table[name].cast(pa.string())
+        texts = table[name].cast(kind or pa.string())
         texts.validate(full=True)
     except pa.ArrowException as error:
         raise InputError(
@@ -186,8 +190,12 @@ def _texts(path: Path, table: pa.Table, name: str | None) -> list[str | None]:
 def _values(path: Path, table: pa.Table, name: str | None) -> list[Any]:
     if name is None:
         return [None] * len(table)
-    if pa.types.is_dictionary(table[name].type) or pa.types.is_large_string(table[name].type):
+    kind = table[name].type
+    if pa.types.is_dictionary(kind) or pa.types.is_large_string(kind) or is_bytes(kind):
+        # some writers store texts as bytes
         return _texts(path, table, name)
+    if pa.types.is_list(kind) and is_bytes(kind.value_type):
+        return _texts(path, table, name, pa.list_(pa.string()))
     try:
         table[name].validate(full=True)
     except pa.ArrowException as error:

@@ -238,13 +238,14 @@ class _Rows:
     def _read(self, name: str) -> tuple[str, list[Any], Json]:
         """Return an image, the state of it and of the files beside it, and their content.
 
-        Unchanged files are not read.
+        Unchanged files are not read, unless they could not be used: permissions and links change
+        without them.
         """
         path = self._folder / name
         beside = path.with_suffix(".txt"), path.with_suffix(".json")
         state = [_state(each) for each in (path, *beside)]
         seen = self._seen.get(name)
-        if seen is not None and seen[0] == state:
+        if seen is not None and seen[0] == state and "fault" not in seen[1]:
             return name, state, seen[1]
         return name, state, {**self._image(path), **_texts(*beside, within=self._real)}
 

@@ -45,6 +45,16 @@ def test_rows_are_samples_with_texts_and_labels(tmp_path):
     assert [raw.members["png"] for raw in raw_samples(path)] == PICTURES
 
 
+def test_columns_of_views_are_read(tmp_path):
+    texts = pa.array([f"number {n}" for n in range(5)], pa.string_view())
+    path = write(tmp_path / "0.parquet", image=pa.array(PICTURES, pa.binary_view()), text=texts)
+
+    samples, drops = indexed(path, Captioning("text", field="text"))
+
+    assert len(drops) == 0
+    assert samples["caption"].to_pylist() == texts.to_pylist()
+
+
 @pytest.mark.parametrize("group_rows", [1, 2, 5])
 @pytest.mark.parametrize("wanted", [{0}, {1, 4}, {2, 3}, set()])
 def test_only_wanted_rows_are_yielded_but_all_are_checked(tmp_path, wanted, group_rows):

@@ -162,6 +162,24 @@ def test_the_first_of_a_list_of_captions_is_the_caption_of_the_sample(folder):
     assert samples[0]["caption"] == "a cat"
 
 
+@pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary(), pa.binary_view()])
+def test_bytes_are_texts(folder, kind):
+    caption = "größe".encode()
+    one = {"key": ["a"], "text": pa.array([caption], kind), "n": pa.array([b"7"], kind)}
+    several = {"key": ["a"], "texts": pa.array([[caption, b"a cat"]], pa.list_(kind))}
+
+    samples, _ = listed(folder, one, caption="text", label="n")
+    (first,), _ = listed(folder, several, captioning=Captioning("texts"), caption="texts")
+
+    assert [(row["caption"], row["label"]) for row in samples] == [("größe", 7)]
+    assert first["caption"] == "größe"
+
+
+def test_bytes_that_are_no_text_are_refused(folder):
+    with pytest.raises(InputError, match=r"column 'text' of type binary is not text"):
+        listed(folder, {"key": ["a"], "text": [b"\xff"]}, caption="text")
+
+
 def test_a_missing_column_is_refused(folder):
     with pytest.raises(InputError, match=r"0.parquet: no column 'url', but key\. Name one of them"):
         listed(folder, {"key": ["a"]}, url="url")

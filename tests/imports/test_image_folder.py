@@ -157,6 +157,21 @@ def test_unchanged_files_are_read_once(folder, tmp_path, monkeypatch):
         import_folder(folder, "photos", tmp_path / "lists")
 
 
+def test_an_image_is_read_again_after_it_could_not_be_used(folder, tmp_path):
+    outside = tmp_path / "outside.png"
+    outside.write_bytes(picture(np.random.default_rng(2)))
+    os.utime(outside, (0, 0))
+    (folder / "cats/z.png").symlink_to(outside)
+    import_folder(folder, "photos", tmp_path / "lists")
+    assert list(dropped(tmp_path / "lists").values()) == ["link to outside the folder"]
+
+    (folder / "cats/z.png").unlink()
+    (folder / "cats/z.png").hardlink_to(outside)
+    import_folder(folder, "photos", tmp_path / "lists")
+
+    assert len(indexed(tmp_path / "lists")) == 4
+
+
 def test_an_image_that_changed_since_is_refused(folder, tmp_path):
     import_folder(folder, "photos", tmp_path / "lists")
     (folder / "cats/a.png").write_bytes(picture(np.random.default_rng(9)))
