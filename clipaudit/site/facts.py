@@ -10,6 +10,7 @@ from clipaudit.catalog.tables import view_columns
 from clipaudit.config.embeddings import unchecked
 from clipaudit.config.pictures import left_out
 from clipaudit.config.settings import Settings
+from clipaudit.corpora.reasons import DAMAGED, TRUNCATED
 from clipaudit.plaindata import Json, Row
 from clipaudit.plaintext import plain
 from clipaudit.reports.layouts import count
@@ -44,7 +45,16 @@ def drop_sentence(samples: int, corpus: str, reason: str) -> str:
 
     >>> drop_sentence(150, "train", "corrupt image")
     '150 of train could not be used: corrupt image'
+    >>> drop_sentence(2, "train", "truncated tar")
+    '2 files of train end early, and how many samples are missing is unknown: truncated tar'
     """
+    if reason in (TRUNCATED, DAMAGED):  # one drop in each file
+        files = "1 file" if samples == 1 else f"{count(samples)} files"
+        ends = "ends" if samples == 1 else "end"
+        return (
+            f"{files} of {corpus} {ends} early, and how many samples are missing is unknown: "
+            f"{reason}"
+        )
     return f"{count(samples)} of {corpus} could not be used: {reason}"
 
 

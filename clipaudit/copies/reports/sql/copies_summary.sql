@@ -45,7 +45,7 @@ same_bytes as (
     where nearest = 0
 ),
 
--- Of many equal test images, only $most are paired with a training image; each has the copy.
+-- Only $most of many equal test images are paired with a training image, but each has the copy.
 of_tests as (
     select
         same_pixels.testset,
