@@ -5,9 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 # Names of JSON fields and columns that hold captions in data sets; the first one present is used
-CAPTION_FIELDS = ("caption", "text", "TEXT", "prompt", "alt_text", "title", "description")
-TXT = "txt"
-
+CAPTION_FIELDS = ("caption", "text", "txt", "TEXT", "prompt", "alt_text", "title", "description")
+TXT = ".txt"  # the file or member, not a field
 
 # Names of those that hold a list of captions per image, as in COCO and Flickr30k. A list of another
 # name, such as `text`, may be what is written in the image.
@@ -27,8 +26,11 @@ class TextFields:
     """
 
     def __init__(self, named: str | None = None) -> None:
-        """Start without samples; `named`, if given, is the only field that may hold captions."""
-        self.named = named
+        """Start without samples; `named`, if given, is the only field that may hold captions.
+
+        "txt" and ".txt" name the `.txt`, and else a field "txt", as the index reads them.
+        """
+        self.named = "txt" if named == TXT else named
         self.texts = Counter[str]()  # samples with a text, by field
         self.lists = Counter[str]()  # samples with a list of texts, by field
 
@@ -49,16 +51,15 @@ class TextFields:
         """
         if self.named is not None:
             return self.named if self.lists[self.named] else None
-        single = max(self.texts[name] for name in (TXT, *CAPTION_FIELDS))
+        single = max(self.texts[name] for name in self._single)
         names = LIST_FIELDS if single else (*LIST_FIELDS, *CAPTION_FIELDS)
         held = (name for name in names if self.lists[name])
         return next((name for name in held if 2 * self.lists[name] >= single), None)
 
     @property
     def caption(self) -> str | None:
-        """Return where captions are: "txt", or a field of the JSON; None if there are none."""
-        names = (TXT, *CAPTION_FIELDS) if self.named is None else (self.named,)
-        return self.several or next((name for name in names if self.texts[name]), None)
+        """Return where captions are: ".txt", or a field of the JSON; None if there are none."""
+        return self.several or next((name for name in self._single if self.texts[name]), None)
 
     @property
     def captioned(self) -> int:
@@ -84,10 +85,16 @@ class TextFields:
         if self.several is not None:
             named = {} if self.several == "captions" else {"caption_field": self.several}
             return {"captions": "texts", **named}
-        names = CAPTION_FIELDS if self.named is None else (self.named,)
-        field = next((name for name in names if self.texts[name]), None)
-        named = {} if field in (None, TXT, "caption") else {"caption_field": field}
+        field = next((name for name in self._single if name != TXT and self.texts[name]), None)
+        named = {} if field in (None, "caption") else {"caption_field": field}
         return {"captions": "text", **named}
+
+    @property
+    def _single(self) -> tuple[str, ...]:
+        """Return where single captions may be, the first place first."""
+        if self.named is None:
+            return (TXT, *CAPTION_FIELDS)
+        return (TXT, "txt") if self.named == "txt" else (self.named,)
 
 
 def _is_text(held: object) -> bool:

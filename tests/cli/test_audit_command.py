@@ -14,6 +14,8 @@ from PIL import Image
 from clipaudit.cli.audit import _answer
 from clipaudit.cli.commands import commands
 from clipaudit.config.loading import parse_settings
+from clipaudit.corpora.captions import Captioning
+from clipaudit.corpora.samples import index_shards
 from clipaudit.errors import InputError
 from clipaudit.imports.asked_data import find_corpora, settings_text
 from clipaudit.imports.asked_encoder import encoder_sections
@@ -108,6 +110,19 @@ def test_parquet_files_are_read_with_their_text_column(data):
     assert (found["captions"], found["caption_field"]) == ("text", "prompt")
 
 
+def test_the_column_txt_of_a_converted_webdataset_is_read(data):
+    table = pa.table({"jpg": [png()], "txt": ["a red square"], "__key__": ["0"]})
+    pq.write_table(table, data / "pictures/0.parquet")
+    pq.write_table(table, data / "pictures/1.parquet")
+    shards = [(0, data / "pictures/0.parquet")]
+
+    found = settings(data, ["pictures"])["corpora"]["train"]
+
+    captioning = Captioning(found["captions"], field=found["caption_field"])
+    samples, _ = index_shards(shards, captioning, needs_caption=True, needs_label=False)
+    assert samples["caption"].to_pylist() == ["a red square"]
+
+
 @pytest.mark.parametrize("name", ["captions", "caption", "sentences"])
 def test_lists_of_captions_are_read_as_several_captions(data, name):
     (data / "table").mkdir()
@@ -135,7 +150,9 @@ def test_other_files_in_a_folder_of_images_are_reported(data):
 def test_a_field_without_texts_is_refused(data):
     corpora = [str(data / "web")], [], data / "audit"
 
-    with pytest.raises(InputError, match=r"--caption alt: no text in it .* texts are in: txt\. A"):
+    with pytest.raises(
+        InputError, match=r"--caption alt: no text in it .* texts are in: \.txt\. A"
+    ):
         find_corpora(*corpora, caption="alt")
 
 

@@ -36,3 +36,19 @@ def test_a_field_that_is_named_is_used_even_if_it_is_rare():
         seen.add("a cat", fields)
 
     assert seen.settings == {"captions": "texts", "caption_field": "text"}
+
+
+@pytest.mark.parametrize("named", [None, "txt", ".txt"])
+@pytest.mark.parametrize(
+    ("text", "fields", "found"),
+    [
+        ("a cat", {}, {}),  # the member
+        (None, {"txt": "a cat"}, {"caption_field": "txt"}),  # a column of this name
+    ],
+)
+def test_the_field_txt_is_not_the_member_txt(named, text, fields, found):
+    seen = TextFields(named)
+    seen.add(text, fields)
+
+    assert seen.captioned == 1
+    assert seen.settings == {"captions": "text", **found}
