@@ -6,7 +6,6 @@ from pathlib import Path
 
 from clipaudit.corpora.shards import IMAGE_EXTENSIONS, TABLE
 from clipaudit.errors import InputError
-from clipaudit.evaluation.suite_folders import CLASS_FILE
 
 TAR_ENDINGS = (".tar", ".tar.gz", ".tgz")
 
@@ -25,12 +24,13 @@ def recognise(folder: Path) -> str | None:
     stems = {name.removesuffix(".npz") for name in names if name.endswith(".npz")}
     if {"img_emb", "metadata"} <= names:
         return "clip-retrieval"
-    if CLASS_FILE in names or (folder / "test/nshards.txt").is_file():
+    if (folder / "test/nshards.txt").is_file():  # class names may also lie beside images
         return "clip-benchmark"
     if {"shards", "metadata"} <= names or any(f"{stem}.parquet" in names for stem in stems):
         return "datacomp"
-    if any(re.fullmatch(r"\d+_stats\.json", name, re.ASCII) for name in names):
-        return "img2dataset"
+    tars = any(name.endswith(TAR_ENDINGS) for name in names)
+    if tars and any(re.fullmatch(r"\d+_stats\.json", name, re.ASCII) for name in names):
+        return "img2dataset"  # which can also write folders of images
     pictures = tuple(f".{extension}" for extension in IMAGE_EXTENSIONS)
     images = tables = 0
     for _, _, files in os.walk(folder):

@@ -15,6 +15,8 @@ from clipaudit.imports.recognition import recognise
         (["train/0.tar", "train/1.tar", "cover.jpg"], "tars"),
         (["web.tar.gz"], "tars"),
         (["cats/a.JPG"], "folder"),
+        (["cats/a.jpg", "classnames.txt"], "folder"),
+        (["00000/0.jpg", "00000/1.jpg", "00000_stats.json", "00000.parquet"], "folder"),
         (["readme.txt"], None),
     ],
 )
