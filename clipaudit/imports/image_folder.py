@@ -27,6 +27,7 @@ from clipaudit.corpora.shards import IMAGE_EXTENSIONS, LIST, MAX_SAMPLE_BYTES
 from clipaudit.errors import InputError
 from clipaudit.imports.blocks import Imported, file_patterns, part_size
 from clipaudit.imports.folder_tables import lies_within, read_tables
+from clipaudit.imports.recognition import visible_files
 from clipaudit.imports.text_fields import TextFields
 from clipaudit.plaindata import Json
 from clipaudit.plaintext import many, plain
@@ -129,14 +130,13 @@ def find_images(folder: Path) -> tuple[list[str], dict[str, int], list[str]]:
     Hidden files and folders are left out. Raise InputError if there are no images.
     """
     found, others, linked = list[str](), dict[str, int](), list[str]()
-    for place, folders, files in os.walk(folder, onerror=_refuse):
-        folders[:] = [each for each in folders if not each.startswith(".")]
+    for place, folders, files in visible_files(folder, _refuse):
         linked += filter(os.path.islink, (os.path.join(place, each) for each in folders))
         within = os.path.relpath(place, folder)
         for name in files:
-            if name.lower().endswith(_ENDINGS) and not name.startswith("."):
+            if name.lower().endswith(_ENDINGS):
                 found.append(os.path.normpath(os.path.join(within, name)))
-            elif not name.startswith(".") and (ending := os.path.splitext(name)[1].lower()):
+            elif ending := os.path.splitext(name)[1].lower():
                 others[ending] = others.get(ending, 0) + 1
     if not found:
         raise InputError(

@@ -15,7 +15,7 @@ from clipaudit.corpora.reasons import BAD_LABEL, NO_LABEL, UNKNOWN_CLASS, Unusab
 from clipaudit.corpora.shards import IMAGE_EXTENSIONS, TABLE, RawSample, first_image, raw_samples
 from clipaudit.errors import InputError
 from clipaudit.imports.blocks import Imported, file_patterns, part_size
-from clipaudit.imports.recognition import TAR_ENDINGS
+from clipaudit.imports.recognition import TAR_ENDINGS, visible_files
 from clipaudit.imports.text_fields import TXT, TextFields
 from clipaudit.plaintext import many, plain
 from clipaudit.remote.urls import is_url
@@ -95,7 +95,10 @@ def import_shards(
 def find_shards(
     places: Sequence[str], endings: Sequence[str] = (*TAR_ENDINGS, TABLE)
 ) -> list[Path]:
-    """Return the shards that folders, files and patterns name, each place's in numeric order."""
+    """Return the shards that folders, files and patterns name, each place's in numeric order.
+
+    Hidden files in folders are left out.
+    """
     found: dict[Path, None] = {}
     for place in places:
         if is_url(place):
@@ -103,7 +106,9 @@ def find_shards(
                 f"{place}: a URL; imports read local files. Write it under `shards` of a corpus."
             )
         if Path(place).is_dir():
-            within = [path for path in Path(place).rglob("*") if path.is_file()]
+            walk = visible_files(Path(place))
+            paths = (Path(here, name) for here, _, names in walk for name in names)
+            within = [path for path in paths if path.is_file()]
             # Parquet beside tars describes the tars
             kinds = [ending for ending in endings if ending in TAR_ENDINGS], endings
             here = next(filter(None, (_ending(within, tuple(kind)) for kind in kinds)), [])

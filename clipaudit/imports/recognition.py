@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from clipaudit.corpora.shards import IMAGE_EXTENSIONS, TABLE
@@ -16,7 +17,7 @@ def recognise(folder: Path) -> str | None:
     File names decide; no file is opened. Raise InputError for a folder that cannot be listed.
     """
     try:
-        names = {path.name for path in folder.iterdir()}
+        names = {path.name for path in folder.iterdir() if not path.name.startswith(".")}
     except OSError as error:
         raise InputError(
             f"{folder}: cannot be listed ({error.strerror}). Check its rights."
@@ -33,7 +34,7 @@ def recognise(folder: Path) -> str | None:
         return "img2dataset"  # which can also write folders of images
     pictures = tuple(f".{extension}" for extension in IMAGE_EXTENSIONS)
     images = tables = 0
-    for _, _, files in os.walk(folder):
+    for _, _, files in visible_files(folder):
         if any(name.endswith(TAR_ENDINGS) for name in files):
             return "tars"
         images += sum(name.lower().endswith(pictures) for name in files)
@@ -41,3 +42,12 @@ def recognise(folder: Path) -> str | None:
     if tables > images:  # a few images may illustrate a data set
         return "parquet"
     return "folder" if images else None
+
+
+def visible_files(
+    folder: Path, onerror: Callable[[OSError], object] | None = None
+) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Yield what os.walk does, without hidden files and folders, such as a Mac's `._0.tar`."""
+    for place, folders, files in os.walk(folder, onerror=onerror):
+        folders[:] = [each for each in folders if not each.startswith(".")]
+        yield place, folders, [each for each in files if not each.startswith(".")]

@@ -182,3 +182,12 @@ def test_parquet_beside_tars_is_not_a_shard(folder):
     (folder / "0.parquet").write_bytes(b"img2dataset's")
 
     assert find_shards([str(folder)]) == [folder / "0.tar"]
+
+
+def test_hidden_files_of_a_folder_are_not_shards(folder):
+    put(folder, {})
+    for name in ("._0.tar", ".old/1.tar"):  # a Mac writes the first one beside 0.tar
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(bytes(200))
+
+    assert find_shards([str(folder)]) == [folder / "0.tar"]

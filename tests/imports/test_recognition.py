@@ -18,6 +18,7 @@ from clipaudit.imports.recognition import recognise
         (["cats/a.jpg", "classnames.txt"], "folder"),
         (["00000/0.jpg", "00000/1.jpg", "00000_stats.json", "00000.parquet"], "folder"),
         (["readme.txt"], None),
+        (["cats/a.jpg", "cats/._0.tar", ".old/0.tar"], "folder"),
     ],
 )
 def test_file_names_determine_which_importer_reads_a_folder(tmp_path, names, importer):
