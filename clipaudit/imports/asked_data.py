@@ -68,7 +68,7 @@ def find_corpora(
             "by --to, or a folder below this one."
         )
     to, earlier = to.absolute(), _earlier(settings) if settings else {}
-    files = {each: _files(each) for each in (*data, *against)}  # before anything is written
+    files = {each: _files(each, say) for each in (*data, *against)}  # before anything is written
     shards, texts = [], TextFields(caption)
     for each in data:
         here = files[each] or _lists(each, to, say)
@@ -155,7 +155,7 @@ def _bytes(shard: str) -> int:
     return Path(shard).stat().st_size
 
 
-def _files(argument: str) -> list[str]:
+def _files(argument: str, say: Callable[[str], object]) -> list[str]:
     """Return the files or URLs that an argument names; none for a folder of images.
 
     Raise InputError if there is none, or if it is no shard.
@@ -165,7 +165,7 @@ def _files(argument: str) -> list[str]:
         return expand_shards(argument)
     if Path(argument).is_dir() and recognise(Path(argument)) == "folder":
         return []
-    found = find_shards([argument])
+    found = find_shards([argument], say=say)
     for path in found:
         _refuse_other_kinds(path)
     next(raw_samples(found[0], range(1).__contains__), None)  # raises for another content

@@ -27,7 +27,7 @@ from clipaudit.corpora.shards import IMAGE_EXTENSIONS, LIST, MAX_SAMPLE_BYTES
 from clipaudit.errors import InputError
 from clipaudit.imports.blocks import Imported, file_patterns, part_size
 from clipaudit.imports.folder_tables import lies_within, read_tables
-from clipaudit.imports.recognition import visible_files
+from clipaudit.imports.recognition import linked_notes, visible_files
 from clipaudit.imports.text_fields import TextFields
 from clipaudit.plaindata import Json
 from clipaudit.plaintext import many, plain
@@ -93,12 +93,7 @@ def listed_notes(listed: Listed) -> list[str]:
     if listed.others:
         counted = (f"{count:,} {ending}" for ending, count in sorted(listed.others.items()))
         notes.append(f"other files were left out: {plain(', '.join(counted))[:500]}")
-    if listed.linked:
-        notes.append(
-            f"{len(listed.linked):,} folders are links and were not followed, first "
-            f"{plain(listed.linked[0])}; name the folders themselves"
-        )
-    return notes
+    return [*notes, *linked_notes(listed.linked)]
 
 
 def list_folder(
@@ -130,8 +125,7 @@ def find_images(folder: Path) -> tuple[list[str], dict[str, int], list[str]]:
     Hidden files and folders are left out. Raise InputError if there are no images.
     """
     found, others, linked = list[str](), dict[str, int](), list[str]()
-    for place, folders, files in visible_files(folder, _refuse):
-        linked += filter(os.path.islink, (os.path.join(place, each) for each in folders))
+    for place, files in visible_files(folder, linked, _refuse):
         within = os.path.relpath(place, folder)
         for name in files:
             if name.lower().endswith(_ENDINGS):
@@ -145,7 +139,7 @@ def find_images(folder: Path) -> tuple[list[str], dict[str, int], list[str]]:
         )
     known = (".txt", ".json", ".jsonl", ".csv")
     others = {name: count for name, count in others.items() if name not in known}
-    return sorted(found), others, sorted(linked)
+    return sorted(found), others, linked
 
 
 def _refuse(error: OSError) -> None:

@@ -3,7 +3,7 @@
 import glob
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from clipaudit.corpora.reasons import BAD_LABEL, NO_LABEL, UNKNOWN_CLASS, Unusab
 from clipaudit.corpora.shards import IMAGE_EXTENSIONS, TABLE, RawSample, first_image, raw_samples
 from clipaudit.errors import InputError
 from clipaudit.imports.blocks import Imported, file_patterns, part_size
-from clipaudit.imports.recognition import TAR_ENDINGS, visible_files
+from clipaudit.imports.recognition import TAR_ENDINGS, linked_notes, visible_files
 from clipaudit.imports.text_fields import TXT, TextFields
 from clipaudit.plaintext import many, plain
 from clipaudit.remote.urls import is_url
@@ -55,7 +55,8 @@ def import_shards(
     Raise InputError if there are no shards, if none has an image or the named `caption`, and for
     labels that are not among the classes.
     """
-    tars = find_shards(places, endings)
+    notes: list[str] = []
+    tars = find_shards(places, endings, notes.append)
     reader = Captioning("class", classes=read_classes(classes)) if classes else Captioning()
     seen = _Seen(TextFields(caption))
     for tar in tars:
@@ -89,25 +90,28 @@ def import_shards(
     if classes:
         corpus["labels"] = labels = label_set or name
         blocks = {"label_sets": {labels: {"classes": str(classes)}}, **blocks}
-    return Imported(blocks, [*_notes(len(tars), seen, classes), parts])
+    return Imported(blocks, [*_notes(len(tars), seen, classes), *notes, parts])
 
 
 def find_shards(
-    places: Sequence[str], endings: Sequence[str] = (*TAR_ENDINGS, TABLE)
+    places: Sequence[str],
+    endings: Sequence[str] = (*TAR_ENDINGS, TABLE),
+    say: Callable[[str], object] = lambda _: None,
 ) -> list[Path]:
     """Return the shards that folders, files and patterns name, each place's in numeric order.
 
-    Hidden files in folders are left out.
+    Of folders, hidden files and folders that are links are left out; `say` receives a note on the
+    latter.
     """
-    found: dict[Path, None] = {}
+    found, linked = dict[Path, None](), list[str]()
     for place in places:
         if is_url(place):
             raise InputError(
                 f"{place}: a URL; imports read local files. Write it under `shards` of a corpus."
             )
         if Path(place).is_dir():
-            walk = visible_files(Path(place))
-            paths = (Path(here, name) for here, _, names in walk for name in names)
+            walk = visible_files(Path(place), linked)
+            paths = (Path(folder, name) for folder, names in walk for name in names)
             within = [path for path in paths if path.is_file()]
             # Parquet beside tars describes the tars
             kinds = [ending for ending in endings if ending in TAR_ENDINGS], endings
@@ -128,10 +132,12 @@ def find_shards(
         if not here:
             _refuse_missing(place)
             raise InputError(
-                f"{place}: no shards. Name a folder with files that end in {', '.join(endings)}, "
-                "or such files."
+                f"{'; '.join([f'{place}: no shards', *linked_notes(linked)])}. Name a folder with "
+                f"files that end in {', '.join(endings)}, or such files."
             )
         found |= dict.fromkeys(sorted(here, key=_by_number))
+    for note in linked_notes(linked):
+        say(note)
     return list(found)
 
 

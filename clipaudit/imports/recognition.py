@@ -2,11 +2,12 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from clipaudit.corpora.shards import IMAGE_EXTENSIONS, TABLE
 from clipaudit.errors import InputError
+from clipaudit.plaintext import many, plain
 
 TAR_ENDINGS = (".tar", ".tar.gz", ".tgz")
 
@@ -34,7 +35,7 @@ def recognise(folder: Path) -> str | None:
         return "img2dataset"  # which can also write folders of images
     pictures = tuple(f".{extension}" for extension in IMAGE_EXTENSIONS)
     images = tables = 0
-    for _, _, files in visible_files(folder):
+    for _, files in visible_files(folder, []):
         if any(name.endswith(TAR_ENDINGS) for name in files):
             return "tars"
         images += sum(name.lower().endswith(pictures) for name in files)
@@ -45,9 +46,24 @@ def recognise(folder: Path) -> str | None:
 
 
 def visible_files(
-    folder: Path, onerror: Callable[[OSError], object] | None = None
-) -> Iterator[tuple[str, list[str], list[str]]]:
-    """Yield what os.walk does, without hidden files and folders, such as a Mac's `._0.tar`."""
+    folder: Path, linked: list[str], onerror: Callable[[OSError], object] | None = None
+) -> Iterator[tuple[str, list[str]]]:
+    """Yield the folders below a folder, with the names of their files, as os.walk does.
+
+    Hidden ones, such as a Mac's `._0.tar`, are left out. Folders that are links are not followed,
+    but added to `linked`.
+    """
     for place, folders, files in os.walk(folder, onerror=onerror):
         folders[:] = [each for each in folders if not each.startswith(".")]
-        yield place, folders, [each for each in files if not each.startswith(".")]
+        linked += filter(os.path.islink, (os.path.join(place, each) for each in folders))
+        yield place, [each for each in files if not each.startswith(".")]
+
+
+def linked_notes(linked: Sequence[str]) -> list[str]:
+    """Return a note on the folders that are links, if there are any."""
+    if not linked:
+        return []
+    return [
+        f"{many(len(linked), 'linked folder')} not followed, first {plain(min(linked))}; name the "
+        "folders themselves"
+    ]

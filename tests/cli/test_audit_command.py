@@ -147,6 +147,15 @@ def test_other_files_in_a_folder_of_images_are_reported(data):
     ]
 
 
+def test_a_linked_folder_among_tars_is_reported(data):
+    (data / "web/more").symlink_to(data / "bare")
+    said = []
+    find_corpora([str(data / "web")], [], data / "audit", say=said.append)
+
+    (note,) = said
+    assert note.startswith(f"1 linked folder not followed, first {data}/web/more;")
+
+
 def test_a_field_without_texts_is_refused(data):
     corpora = [str(data / "web")], [], data / "audit"
 

@@ -192,7 +192,7 @@ def test_links_out_of_the_folder_and_circular_links_are_drops(folder, tmp_path):
         "cats/out.png": "link to outside the folder",
         "cats/loop.png": "unreadable file",
     }
-    assert any("1 folders are links and were not followed" in note for note in notes)
+    assert any("1 linked folder not followed" in note for note in notes)
 
 
 @pytest.mark.parametrize("name", ["cats/a.txt", "cats/a.json"])

@@ -191,3 +191,18 @@ def test_hidden_files_of_a_folder_are_not_shards(folder):
         (folder / name).write_bytes(bytes(200))
 
     assert find_shards([str(folder)]) == [folder / "0.tar"]
+
+
+def test_linked_folders_are_not_followed_which_is_said(folder):
+    put(folder, {})
+    (folder.parent / "more").mkdir()
+    put(folder.parent / "more", {}, name="1.tar")
+    (folder / "linked").symlink_to(folder.parent / "more")
+    note = f"1 linked folder not followed, first {folder}/linked"
+
+    imported = import_shards([str(folder)], "web")
+    assert imported.blocks["corpora"]["web"]["shards"] == f"{folder}/0.tar"
+    assert f"{note}; name the folders themselves" in imported.notes
+    (folder / "0.tar").unlink()
+    with pytest.raises(InputError, match=f"no shards; {note}"):
+        find_shards([str(folder)])
