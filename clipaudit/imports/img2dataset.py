@@ -86,14 +86,18 @@ def complete_shards(folder: Path) -> list[Path]:
     return [folder / f"{number}.tar" for number in sorted(numbers, key=lambda each: int(each))]
 
 
-def read_rows(tar: Path, columns: Sequence[str]) -> pa.Table:
-    """Return columns of the Parquet file beside a tar; raise InputError if it lacks one."""
+def read_rows(tar: Path, columns: Sequence[str], optional: Sequence[str] = ()) -> pa.Table:
+    """Return columns of the Parquet file beside a tar; raise InputError if it lacks one.
+
+    `optional` columns are returned if there are any.
+    """
     path = tar.with_suffix(".parquet")
     try:
         file = pq.ParquetFile(path)
         lacking = [column for column in columns if column not in file.schema_arrow.names]
         if not lacking:
-            return file.read(columns)
+            there = [column for column in optional if column in file.schema_arrow.names]
+            return file.read([*columns, *there])
     except (OSError, pa.ArrowException) as error:
         raise InputError(
             f"{path}: cannot be read as Parquet: {error}. Let img2dataset write the shard again."
@@ -146,15 +150,14 @@ def _count(tars: Sequence[Path]) -> Counted:
     statuses: Counter[str] = Counter()
     without, captions = 0, False
     for tar in tars:
-        names = pq.read_schema(tar.with_suffix(".parquet")).names
-        captioned = "caption" in names
-        rows = read_rows(tar, ["status", *(["caption"] if captioned else [])])
+        rows = read_rows(tar, ["status"], ["caption"])
         statuses.update(str(status) for status in rows["status"].to_pylist())
-        if captioned:
+        if "caption" in rows.column_names:
             captions = True
             pairs = zip(rows["status"].to_pylist(), rows["caption"].to_pylist(), strict=True)
-            without += sum(
-                status == "success" and not (text or "").strip() for status, text in pairs
+            without += sum(  # img2dataset writes null as an empty .txt, and numbers as texts
+                status == "success" and (text is None or not str(text).strip())
+                for status, text in pairs
             )
     return Counted(statuses, captions, without)
 

@@ -91,6 +91,22 @@ def test_an_invalid_parquet_is_refused(tmp_path):
         import_img2dataset(folder, "web")
 
 
+def test_an_invalid_parquet_beside_a_tar_that_is_not_compared_is_refused(tmp_path):
+    folder = download(tmp_path / "web")
+    (folder / "00001.parquet").write_bytes(b"PAR1")
+
+    with pytest.raises(InputError, match=r"00001\.parquet: cannot be read as Parquet"):
+        import_img2dataset(folder, "web", compared=1)
+
+
+def test_captions_that_are_numbers_are_the_texts_that_img2dataset_wrote(tmp_path):
+    folder = download(tmp_path / "web", caption=[float("nan"), 1.0, None, 3.0])
+
+    notes = import_img2dataset(folder, "web").notes
+
+    assert notes[2] == "2 successes have no caption: index drops them"  # one in each shard
+
+
 def test_a_folder_that_reads_as_a_pattern_is_refused(tmp_path):
     folder = download(tmp_path / "web{1,2}")
 
