@@ -51,7 +51,8 @@ def _place(path: Path, line: int, row: dict[str, Any], folder: Path) -> str:
     if column is None:
         raise InputError(
             f"{path}: row {line} names no image: it has {', '.join(map(str, row)) or 'nothing'}, "
-            f"but none of {', '.join(FILE_COLUMNS)}. Name the column `file_name`."
+            f"but none of {', '.join(FILE_COLUMNS)}. Name the column `file_name`; if the table is "
+            "about something else, give it another name."
         )
     return os.path.normpath(os.path.join(os.path.relpath(path.parent, folder), row.pop(column)))
 
