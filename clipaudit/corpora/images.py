@@ -22,8 +22,8 @@ from clipaudit.corpora.reasons import ABSURD_SIZE, CORRUPT_IMAGE, Unusable
 MAX_PIXELS = 89_478_485  # Pillow's own limit for strangers' files: 256 MiB as RGB
 MIN_SIDE = 2  # pixels; a side of 1 is a spacer or tracking pixel of a web page
 MAX_ASPECT = 400  # long by short side: at this, scaling the short side to 448 gives MAX_PIXELS
-# Pillow knows some forty formats, one of which runs Ghostscript: read what the web serves
-# ("MPO", several images in one JPEG, opens as JPEG).
+# Pillow knows some forty formats, one of which runs Ghostscript: read what the web serves. A JPEG
+# that further ones follow in its file, which Pillow then calls "MPO", is a JPEG.
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP")
 
 # Errors that damaged files cause in Pillow, besides those that it raises on purpose. A million
@@ -62,7 +62,7 @@ def open_picture(data: bytes, *, as_shown: bool = False) -> Picture:
                 width, height = image.size
                 _refuse_absurd(width, height)
                 image.load()
-                name = image.format or ""
+                name = "JPEG" if image.format == "MPO" else image.format or ""
                 plain = _eight_bits(image)
                 transparent = as_shown and plain.has_transparency_data
                 rgb = _composed(plain) if transparent else plain.convert("RGB")

@@ -88,6 +88,15 @@ def test_order_cases_keep_their_image_and_their_first_caption_is_right(images):
     assert bytes(first_image(raw.members)) == (images / "1.png").read_bytes()
 
 
+def test_a_photo_with_a_preview_in_one_file_is_a_jpeg(images):
+    with Image.open(images / "1.png") as whole:
+        whole.convert("RGB").save(images / "2.jpg", "MPO", save_all=True, append_images=[whole])
+
+    imported(images, [{"image": "2.jpg", "caption_options": ["a cat sits", "sits cat a"]}])
+
+    assert len(stated(images)) == 1
+
+
 def test_the_block_names_the_tars_and_needs_no_captions(images):
     block = imported(images, [case()] * 1001, name="relation").blocks["corpora"]["relation"]
 
