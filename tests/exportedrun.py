@@ -6,6 +6,7 @@ import tarfile
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 from PIL import Image
 
 from clipaudit.corpora.captions import Captioning
@@ -123,7 +124,17 @@ class ExportedRun:
         self.act("embed", {"embeddings": (path, pointer)})
 
     def manifest(self, corpus, name, part, rows):
-        """Put a manifest of (shard, row, reason); a row without a reason is kept."""
+        """Put a manifest of (shard, row, reason); a row without a reason is kept.
+
+        Further samples of the part are removed.
+        """
+        samples = self.results / "samples" / corpus / f"{part}.json"
+        if samples.is_file():
+            table = pq.read_table(self.store.checked_path(Pointer.read(samples)))
+            places = zip(table["shard"].to_pylist(), table["row"].to_pylist(), strict=True)
+            listed = {each[:2] for each in rows}
+            rows = [*rows, *((*each, "gone") for each in places if each not in listed)]
+            rows.sort(key=lambda each: each[:2])
         fields = {each.name: pa.nulls(len(rows), each.type) for each in MANIFEST}
         shards, numbers, reasons = zip(*rows, strict=True)
         fields |= {

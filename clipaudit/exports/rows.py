@@ -84,7 +84,7 @@ def find_manifest(results: Path, store: Store, asked: str) -> Manifest:
     """Return the manifest of this name or digest; the first digits of a digest suffice.
 
     Raise InputError, with the nearest names, if the results have none, and if several digests begin
-    with the digits.
+    with the digits, and StoreError if its parts are not those of the corpus's samples.
     """
     folders = {
         f"{path.parent.name}/{path.name}": path
@@ -99,6 +99,7 @@ def find_manifest(results: Path, store: Store, asked: str) -> Manifest:
             raise InputError(
                 f"{folders[asked]}: has no parts yet. Run `clipaudit run SETTINGS all_tables`."
             )
+        _refuse_two_runs(paths, sorted((results / "samples" / corpus).glob("*.json")))
         parts = [ManifestPart(corpus, path.stem, Pointer.read(path).digest) for path in paths]
         return Manifest(asked, parts, paths)
     name = asked if asked in sealed else _sealed_name(sealed, asked)
@@ -112,6 +113,23 @@ def find_manifest(results: Path, store: Store, asked: str) -> Manifest:
             f"{results}: no manifest {asked!r}.{did_you_mean(asked, [*folders, *sealed])}"
         )
     return Manifest(name, _sealed_parts(results, store, sealed[name]), [sealed[name]])
+
+
+def _refuse_two_runs(manifest: Sequence[Path], samples: Sequence[Path]) -> None:
+    """Raise StoreError unless a manifest has a row for each sample of its corpus, by part."""
+    ours, theirs = (
+        {path.name: Pointer.read(path).rows for path in paths} for paths in (manifest, samples)
+    )
+    for name in sorted(ours.keys() | theirs.keys()):
+        if ours.get(name) != theirs.get(name):
+            found, wanted = (
+                f"{count} rows" if count is not None else "no such part"
+                for count in (ours.get(name), theirs.get(name))
+            )
+            raise StoreError(
+                f"{manifest[0].parent / name}: {found}, but {samples[0].parent} has {wanted}: they "
+                "come from two runs. Run `clipaudit run SETTINGS all_tables` again."
+            )
 
 
 def _sealed_name(sealed: Mapping[str, Path], digits: str) -> str | None:

@@ -1,6 +1,7 @@
-"""Refuse to start a run that would exceed its limits."""
+"""Refuse to start a run that cannot end well, and remove what it would leave outdated."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clipaudit.errors import ClipauditError
@@ -37,3 +38,30 @@ def refuse_failures_of(run: "Settings") -> None:
         refuse_shortages(run)
     except ClipauditError as error:
         stop_with(error)
+
+
+def remove_outdated_parts(run: "Settings", results: Path) -> int:
+    """Remove the pointers of parts that corpora no longer have; return how many.
+
+    A corpus of fewer parts has other shards in them. An export that read all parts of the folder
+    would repeat samples, or contain those that the corpus no longer has. The store keeps their
+    content.
+    """
+    from clipaudit.lineage.keeping.reachability import known_placement, pointer_files
+
+    parts = {name: len(run.parts(name)) for name in run.corpora}
+    outdated = []
+    for path in pointer_files(results):
+        folders = [each.partition(".")[0] for each in path.relative_to(results).parts[:-1]]
+        corpora = {each for each in folders if each in parts}
+        if not path.stem.isdigit() or all(int(path.stem) < parts[each] for each in corpora):
+            continue
+        placed = known_placement(results, path)
+        labels = placed.labels if placed is not None else {}
+        corpus = (labels.get("corpus") or labels.get("source", "")).partition(".")[0]
+        if labels.get("part") == path.stem and corpus in parts and int(path.stem) >= parts[corpus]:
+            outdated.append(path)
+    for path in outdated:
+        path.with_suffix(".parquet").unlink(missing_ok=True)  # the link to its content
+        path.unlink()
+    return len(outdated)

@@ -101,6 +101,7 @@ def test_no_path_in_parquet_comes_from_a_shard(tmp_path):
 @pytest.mark.parametrize("form", ["imagefolder", "hf-parquet"])
 def test_an_empty_manifest_has_no_rows_and_reports_it(run, form):
     run.manifest("large", "none", "00000", [(0, 0, "gone")])
+    run.manifest("large", "none", "00001", [(2, 0, "gone")])
 
     tally, output = write(run, "large/none", form)
 

@@ -105,6 +105,7 @@ def test_mlcroissant_validates_and_reads_the_records(run):
 
 def test_mlcroissant_reads_no_record_from_an_empty_manifest(run):
     run.manifest("large", "none", "00000", [(0, 0, "gone")])
+    run.manifest("large", "none", "00001", [(2, 0, "gone")])
     output = run.folder / "out"
     export(run.results, run.store, "large/none", "croissant", output)
 

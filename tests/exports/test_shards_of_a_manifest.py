@@ -4,14 +4,15 @@ import fcntl
 import io
 import json
 import os
-import random
 import subprocess
 import sys
 import tarfile
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from exportedrun import ExportedRun, picture, two_parts, uid
+from PIL import Image
 
 from clipaudit.cli.commands import commands
 from clipaudit.corpora.captions import Captioning
@@ -123,6 +124,7 @@ def test_sample_names_never_reach_new_shards(tmp_path):
 
 def test_an_empty_manifest_gives_no_shard(run):
     run.manifest("large", "none", "00000", [(0, 0, "gone")])
+    run.manifest("large", "none", "00001", [(2, 0, "gone")])
 
     answer = ask(run, "large/none", "--to", run.folder / "kept")
 
@@ -221,10 +223,11 @@ def test_a_folder_that_another_command_is_writing_is_refused(run):
 
 def test_a_killed_command_is_completed_by_the_same_command(tmp_path):
     run = ExportedRun(tmp_path)
-    big = random.Random(0).randbytes
-    run.index(
-        "big", "00000", [[(uid(8 * t + n), "x", big(400_000)) for n in range(8)] for t in range(40)]
-    )
+    noise = np.random.default_rng(0).integers(0, 256, (400, 400, 3), np.uint8)
+    big = io.BytesIO()
+    Image.fromarray(noise).save(big, "PNG", compress_level=0)
+    tars = [[(uid(8 * t + n), "x", big.getvalue()) for n in range(8)] for t in range(40)]
+    run.index("big", "00000", tars)
     rows = [(shard, row, None) for shard in range(40) for row in range(8)]
     run.manifest("big", "all", "00000", rows)
     folders = ("--results", run.results, "--store", run.store.root, "--samples-per-shard", "20")
