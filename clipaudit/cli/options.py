@@ -145,15 +145,25 @@ def _checked_cores(ctx: click.Context, param: click.Parameter, value: str | None
     raise click.BadParameter(f"{value!r} is neither a whole number of 1 or more, nor all.")
 
 
+AUDIT_SETTINGS = Path("settings.yaml")  # what `clipaudit audit` writes into its folder
 _SETTINGS = (".yaml", ".yml")
 
 
-def settings_first(arguments: Sequence[str]) -> tuple[list[Path], list[str]]:
+def settings_first(
+    arguments: Sequence[str], *, more: Sequence[str] = ()
+) -> tuple[list[Path], list[str]]:
     """Return the settings file that the first of some arguments names, if it does, and the others.
 
-    Raise InputError if there is no such file.
+    Raise InputError if there is no such file, and if neither that argument nor `more` names one
+    where an audit's settings lie: the demo's would replace its results.
     """
     if not arguments or not arguments[0].endswith(_SETTINGS):
+        if AUDIT_SETTINGS.is_file() and not more:
+            raise InputError(
+                f"{Path.cwd()}: has a {AUDIT_SETTINGS}, but no settings are given, and the demo's "
+                "would replace its results. Name the settings first: "
+                f"{shlex.join([str(AUDIT_SETTINGS), *arguments])}"
+            )
         return [], list(arguments)
     path = Path(arguments[0])
     if not path.is_file():

@@ -131,7 +131,7 @@ def plan(
     from clipaudit.steps.command import EVERYTHING, profile_path
     from clipaudit.steps.jobs import read_workflow
 
-    settings, targets = settings_first(arguments)
+    settings, targets = settings_first(arguments, more=files)
     for target in targets:
         name, sign, _ = target.partition("=")
         if sign and name.isidentifier():

@@ -34,7 +34,7 @@ _SHOWN_UNVERIFIABLE = 20  # lines; there may be tens of thousands of moved shard
     "configfiles",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     multiple=True,
-    help="The run's settings, for --repair; as for Snakemake.",
+    help="The run's settings, which --repair needs.",
 )
 @format_option("text", "json", help="How to print what was found.")
 @results_option()
@@ -95,6 +95,12 @@ def _repair(
         raise InputError(
             f"{Path.cwd()}: no run was started here, so nothing can be remade. Nothing was "
             "changed. Go to the folder where the run was started."
+        )
+    if not configfiles:
+        raise InputError(
+            f"{results}: remaking files needs the settings that made them; without, the demo's "
+            "would replace them. Nothing was changed. Add `--configfile SETTINGS` (settings.yaml "
+            "in the folder of `clipaudit audit`, config/demo.yaml for the demo)."
         )
     before = mend(results, store, report.broken)
     if before and not remake(list(before), profile=profile, configfiles=configfiles):

@@ -206,8 +206,8 @@ def _results(results: Path, store: Store, problems: list[str]) -> Found:
     if wrong:
         problems.append(
             f"{len(wrong)} of {len(chosen)} checked pointers lead to no whole object, the first: "
-            f"{wrong[0]}. `clipaudit verify` finds all of them, `clipaudit verify --repair` "
-            "remakes them."
+            f"{wrong[0]}. `clipaudit verify` finds all of them, `clipaudit verify --repair "
+            "--configfile SETTINGS` remakes them."
         )
     counts = {"pointers": len(files), "checked": len(chosen), "damaged": len(wrong)}
     return {**_folder(results, problems), **counts}

@@ -37,12 +37,13 @@ def placement(results: Path, pointer: Path) -> Placement:
     except FileNotFoundError as error:
         raise StoreError(
             f"{pointer}: no record of the action that made it ({path} is missing). "
-            f"Remove the pointer and `clipaudit run {pointer}`: the store still has the content."
+            f"Remove the pointer and `clipaudit run SETTINGS {pointer}`: the store still has the "
+            "content."
         ) from error
     except (TypeError, ValueError) as error:  # a power cut leaves such a file
         raise StoreError(
             f"{path}: not a record of an action ({error}). Remove it and {pointer}, and run "
-            f"`clipaudit run {pointer}`: the store still has the content."
+            f"`clipaudit run SETTINGS {pointer}`: the store still has the content."
         ) from error
 
 

@@ -57,7 +57,7 @@ class Pointer:
             return cls(**json.loads(path.read_text()))
         except FileNotFoundError as error:
             raise StoreError(
-                f"{path}: no such pointer. Run `clipaudit run {path}` first."
+                f"{path}: no such pointer. Run `clipaudit run SETTINGS {path}` first."
             ) from error
         except (TypeError, ValueError) as error:
             message = f"{path}: not a pointer ({error}). Remove it and run its rule again."

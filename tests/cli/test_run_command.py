@@ -41,6 +41,17 @@ def test_options_for_the_machine_come_before_other_options():
     assert command[len(START) + 2 :][:6] == ["--cores", "all", "--resources", "gpu=1", "-n", "--"]
 
 
+@pytest.mark.parametrize("command", ["run", "plan"])
+def test_the_demo_does_not_replace_the_results_of_other_settings(command, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "settings.yaml").write_text("mine: 1")
+
+    done = CliRunner().invoke(commands, [command, "all_tables"])
+
+    assert done.exit_code == 1
+    assert "Name the settings first: settings.yaml all_tables" in done.stderr
+
+
 def test_a_misspelt_target_is_refused_before_snakemake_starts():
     with pytest.raises(
         ConfigError, match=r"all_tabels: no rule makes this\. Did you mean all_tables"

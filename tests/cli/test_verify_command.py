@@ -52,7 +52,10 @@ def test_a_missing_object_is_an_error_with_a_remedy(folder):
 
     assert done.exit_code == 1
     assert "missing: " in done.stdout
-    assert "the object is missing. `clipaudit verify --repair` remakes it.\n" in done.stdout
+    assert (
+        "the object is missing. `clipaudit verify --repair --configfile SETTINGS` remakes it.\n"
+        in done.stdout
+    )
     assert "Error: 1 places cannot be trusted. Follow the lines above." in done.stderr
 
 
@@ -80,6 +83,18 @@ def test_many_unverifiable_places_are_counted_not_listed(folder):
         replace_text(folder / f"results/{number}.json", text)
 
     assert "... and 11 more unverifiable: --format json" in run(folder).stdout
+
+
+def test_repair_without_settings_changes_nothing(folder, monkeypatch):
+    remove_object(folder)
+    monkeypatch.chdir(folder)
+    (folder / ".snakemake/metadata").mkdir(parents=True)
+
+    done = run(folder, "--repair")
+
+    assert done.exit_code == 1
+    assert "without, the demo's would replace them. Nothing was changed. Add" in done.stderr
+    assert (folder / "results/here.json").exists()
 
 
 def test_repair_outside_the_run_changes_nothing(folder, monkeypatch):

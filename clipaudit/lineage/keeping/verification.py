@@ -32,7 +32,7 @@ from clipaudit.store.store import Damage, Flaw, Pointer, Store
 Kind = Literal[Damage, "pointer", "link", "unverifiable"]
 
 _HANDED_OUT = 10_000  # objects given to the threads at a time; affects memory, not results
-_REMAKE = "`clipaudit verify --repair` remakes it."
+_REMAKE = "`clipaudit verify --repair --configfile SETTINGS` remakes it."
 _REMEDIES: Mapping[Damage, str] = {
     "missing": _REMAKE,
     "wrong size": f"It was truncated or overwritten: {_REMAKE}",
@@ -199,7 +199,9 @@ def _unverifiable(
     placements = {path: each for path in pointers if (each := known_placement(results, path))}
     for path in [path for path in pointers if path not in placements]:
         what = "no record of the action that placed it"
-        remedy = f"Remove it and run `clipaudit run {path}`: the store still has the content."
+        remedy = (
+            f"Remove it and run `clipaudit run SETTINGS {path}`: the store still has the content."
+        )
         yield Fault("unverifiable", str(path), what, remedy, pointers[path].digest, path)
     records = _records(store, {placed.action for placed in placements.values()})
     made: dict[str, list[Path]] = {}
@@ -241,7 +243,7 @@ def _link_fault(
         if os.path.realpath(link) == os.path.realpath(target):
             return
         what = f"leads to {found}, but its pointer names {target}"
-    remedy = "`clipaudit verify --repair` remakes the link."
+    remedy = "`clipaudit verify --repair --configfile SETTINGS` remakes the link."
     yield Fault("link", str(link), what, remedy, pointer.digest, path)
 
 
