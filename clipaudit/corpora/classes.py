@@ -13,7 +13,7 @@ def read_classes(path: Path) -> tuple[str, ...]:
     Raise InputError for a file that is missing, empty, not UTF-8, or has an empty line.
     """
     try:
-        names = tuple(path.read_text(encoding="utf-8").splitlines())
+        names = tuple(path.read_text(encoding="utf-8-sig").splitlines())
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: the class names cannot be read: {error}") from error
     empty = [number for number, name in enumerate(names, 1) if not name.strip()]

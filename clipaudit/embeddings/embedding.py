@@ -115,15 +115,17 @@ def unit_halves(
 ) -> tuple[Float16[np.ndarray, "n d"], Bool[np.ndarray, " n"], list[str]]:
     """Return the rows at unit length in float16, whether each is usable, and why others are not.
 
-    >>> halves, usable, reasons = unit_halves(np.array([[3, 4], [0, 0]], np.float32))
-    >>> halves[0].tolist(), usable.tolist(), reasons
-    ([0.60009765625, 0.7998046875], [True, False], ['', 'embedding not finite'])
+    >>> halves, usable, reasons = unit_halves(np.array([[3, 4], [0, 0], [1e20, 0]], np.float32))
+    >>> halves[0].tolist(), usable.tolist(), set(reasons[1:])
+    ([0.60009765625, 0.7998046875], [True, False, False], {'embedding not finite'})
     """
     with np.errstate(all="ignore"):  # zero rows and infinities become nan, which is refused below
         lengths = np.linalg.norm(features, axis=1, keepdims=True)
         halves = (features / lengths).astype("<f2")
         norms = np.linalg.norm(halves.astype(np.float64), axis=1)
+    usable = (0 < norms) & (norms <= MAX_NORM)  # 0: the length overflowed
     reasons = [
-        "" if norm <= MAX_NORM else TOO_LONG if np.isfinite(norm) else NOT_FINITE for norm in norms
+        "" if fits else TOO_LONG if norm > MAX_NORM and np.isfinite(norm) else NOT_FINITE
+        for norm, fits in zip(norms, usable, strict=True)
     ]
-    return halves, norms <= MAX_NORM, reasons
+    return halves, usable, reasons

@@ -151,8 +151,14 @@ def _groups(path: Path, column: str, low: str, high: str) -> Iterator[tuple[int,
         for group in range(file.num_row_groups):
             held = file.metadata.row_group(group)
             if not _outside(held, column, low, high):
-                texts = file.read_row_group(group, columns=[column])[column].cast(pa.string())
-                yield start, pa.concat_arrays(texts.chunks)
+                texts = file.read_row_group(group, columns=[column])[column]
+                try:
+                    yield start, texts.cast(pa.string()).combine_chunks()
+                except pa.ArrowException as error:
+                    raise InputError(
+                        f"{path}: column {column!r} of type {texts.type} is not text: {error}. "
+                        "Name another."
+                    ) from error
             start += held.num_rows
 
 

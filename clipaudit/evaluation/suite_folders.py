@@ -160,7 +160,7 @@ def _found(value: T | None, reason: str) -> T:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(
             f"{path}: cannot be read: {error}. clip_benchmark_export_wds writes it."

@@ -192,7 +192,7 @@ def from_pretrained(architecture: Architecture, pretrained: str) -> Clip:
     else:
         tag = _tag_settings(architecture.open_clip, pretrained)
         preprocessing = merge_preprocess_dict(preprocessing, tag)
-        definition["quick_gelu"] = bool(tag.get("quick_gelu", False))
+        definition["quick_gelu"] = bool(tag.get("quick_gelu", definition.get("quick_gelu", False)))
         path = _cached(tag, f"{architecture.open_clip} {pretrained}")
     clip = _assemble(definition, tokenizer, preprocessing)
     _load_foreign(clip.model, path)

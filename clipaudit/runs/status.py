@@ -45,7 +45,7 @@ class RunStatus:
     lost: bool = False  # its process died before its end
     stages: dict[str, Stage] = field(default_factory=dict)
     jobs: dict[int, Job] = field(default_factory=dict)  # those that run now
-    failures: list[Job] = field(default_factory=list)
+    failures: dict[int, Job] = field(default_factory=dict)  # without those that run again
     left_out: list[str] = field(default_factory=list)  # what the run omits, and why
     at_once: int = 1  # the most jobs that ran at the same time
 
@@ -69,7 +69,7 @@ class RunStatus:
             case "error":
                 for job, stage in self._ended(event["job"]):
                     stage.failed += 1
-                    self.failures.append(job)
+                    self.failures[event["job"]] = job
             case "end":
                 self.ended = True
 
@@ -101,8 +101,10 @@ class RunStatus:
 
     def _start(self, event: Json) -> None:
         job = Job(event["rule"], event["wildcards"], event["log"], self.seen)
-        if event["job"] not in self.jobs:  # a retry of a job that failed counts once
+        if event["job"] not in self.jobs:
             self._stage(job.rule).running += 1
+        if self.failures.pop(event["job"], None) is not None:  # it is tried again
+            self._stage(job.rule).failed -= 1
         self.jobs[event["job"]] = job
         self.at_once = max(self.at_once, len(self.jobs))
 

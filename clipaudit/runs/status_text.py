@@ -47,7 +47,7 @@ def status_lines(status: RunStatus, now: float) -> Iterator[str]:
         yield f"  {plain(rule):<{width}} {counts} {', '.join(notes)}".rstrip()
     for sentence in status.left_out:
         yield f"Left out: {plain(sentence)}"
-    for job in status.failures:
+    for job in status.failures.values():
         yield from _failure(job)
 
 

@@ -20,6 +20,7 @@ from clipaudit.training.data import Maker, kept_rows, kept_sample
 from clipaudit.training.order import draw
 
 SHARDS, SAMPLES = 32, 1_024  # read for the even draw: fewer shards make it less strict
+CERTAIN = 4  # standard deviations
 FAR = 0.5  # of the targets of an even draw: with at most this many, a batch is not mixed
 
 Targets = Shaped[torch.Tensor, "_ ..."]  # two of a function may differ in length
@@ -47,24 +48,29 @@ def drawn_targets(sealed: Sealed, paths: Mapping[int, Path], maker: Maker, *, se
     return torch.stack(found)
 
 
-def even_distinct(pool: Targets, size: int) -> float:
+def even_distinct(pool: Targets, size: int) -> tuple[float, float]:
     """Return how many different targets `size` samples drawn from the pool have on average.
 
+    The second number is a bound of the standard deviation, as if targets occurred independently.
+
     >>> even_distinct(torch.tensor([0, 0, 1, 1]), 2)
-    1.5
+    (1.5, 0.6123724356957945)
     """
     _, counts = torch.unique(pool, dim=0, return_counts=True)
     shares = counts.double() / len(pool)
-    return float((1 - (1 - shares) ** size).sum())
+    occurs = 1 - (1 - shares) ** size
+    return float(occurs.sum()), float((occurs * (1 - occurs)).sum().sqrt())
 
 
 def refuse_unmixed(batch: Targets, pool: Targets) -> tuple[int, float]:
     """Return how many different targets a batch has, and an even draw of its size.
 
-    Raises InputError if the batch has half as many or fewer.
+    Raises InputError if the batch has half as many or fewer, and chance does not explain it: with
+    few frequent targets, a draw has one or none of many rare ones.
     """
-    found, even = len(torch.unique(batch, dim=0)), even_distinct(pool, len(batch))
-    if found <= FAR * even:
+    found = len(torch.unique(batch, dim=0))
+    even, deviation = even_distinct(pool, len(batch))
+    if found <= FAR * even and even - found > CERTAIN * deviation:
         raise InputError(
             f"a batch of {len(batch)} samples has {found} different captions or labels, but an "
             f"even draw has {even:.0f}: the shards are ordered by content. Set "

@@ -3,6 +3,7 @@ import logging
 import pyarrow as pa
 import pytest
 
+from clipaudit.corpora.classes import read_classes
 from clipaudit.corpora.drops import Drops
 from clipaudit.corpora.labels import LabelSettings, map_by_names, read_label_map
 from clipaudit.corpora.reasons import BAD_LABEL, UNKNOWN_CLASS
@@ -111,3 +112,10 @@ def test_labels_limited_to_the_first_few_classes_are_refused_as_another_list(tmp
 )
 def test_other_labels_are_accepted(tmp_path, labels, settings):
     check(tmp_path, labels, **settings)
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_class_name(tmp_path):
+    path = tmp_path / "classes.txt"
+    path.write_text("tench\ngoldfish\n", encoding="utf-8-sig")
+
+    assert read_classes(path) == ("tench", "goldfish")

@@ -57,6 +57,17 @@ def test_row_groups_excluded_by_statistics_contain_no_requested_row(tmp_path, ke
     assert rows.tolist() == [keys.index(key) if key in keys else -1 for key in wanted]
 
 
+def test_a_file_without_rows_may_have_a_column_without_a_type(pair):
+    files = opened(pair("0", unit_rows(0), pa.nulls(0)), pair("1", unit_rows(1), ["a"]))
+
+    assert [places.tolist() for places in files.find(pa.array(["a"]))] == [[1], [0]]
+
+
+def test_a_column_of_lists_is_refused(pair):
+    with pytest.raises(InputError, match=r"0\.parquet: column 'key' of type list<.*> is not text"):
+        opened(pair("0", unit_rows(1), [["a"]])).find(pa.array(["a"]))
+
+
 def test_rows_are_read_in_the_requested_order(pair):
     first, second = unit_rows(3), unit_rows(2, seed=1)
     files = opened(pair("0", first, ["a", "b", "c"]), pair("1", second, ["d", "e"]))

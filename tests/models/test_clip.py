@@ -260,18 +260,37 @@ def named(architecture):
     return Architecture(open_clip="tiny-test", vocabulary=architecture.vocabulary)
 
 
-def test_a_tag_is_loaded_from_the_hub_cache(hub, architecture, clip):
+def cache(hub, clip):
+    """Put the weights into the hub cache."""
     snapshot = hub / "snapshots" / ("0" * 40)
     snapshot.mkdir(parents=True)
     (hub / "refs").mkdir()
     (hub / "refs" / "main").write_text("0" * 40)
     save_file(clip.model.state_dict(), snapshot / "open_clip_model.safetensors")
 
+
+def test_a_tag_is_loaded_from_the_hub_cache(hub, architecture, clip):
+    cache(hub, clip)
+
     loaded = from_pretrained(named(architecture), "mine")
 
     assert weights_bytes(loaded.model) == weights_bytes(clip.model)
     assert loaded.preprocessing.mean == (0.5, 0.5, 0.5)
     assert "QuickGELU" in str(loaded.model)
+
+
+def test_a_tag_that_says_nothing_of_the_activation_keeps_that_of_the_named_model(
+    hub, architecture, clip, tmp_path, monkeypatch
+):
+    definition = json.loads((tmp_path / "tiny-test.json").read_text()) | {"quick_gelu": True}
+    (tmp_path / "tiny-quick.json").write_text(json.dumps(definition))
+    open_clip.add_model_config(tmp_path / "tiny-quick.json")
+    silent = {"mine": {"hf_hub": "me/tiny/"}}
+    monkeypatch.setitem(open_clip.pretrained._PRETRAINED, "tiny-quick", silent)
+    cache(hub, clip)
+    asked = Architecture(open_clip="tiny-quick", vocabulary=architecture.vocabulary)
+
+    assert "QuickGELU" in str(from_pretrained(asked, "mine").model)
 
 
 def test_a_named_model_whose_tokenizer_is_not_cached_gives_the_next_step(hub):

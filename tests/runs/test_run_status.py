@@ -52,6 +52,17 @@ def test_the_time_left_is_unknown_before_a_job_is_done():
     assert "time left unknown" in live_line(status, 5.0)
 
 
+def test_a_job_that_failed_and_runs_again_is_no_failure():
+    failed = {"event": "error", "time": 1.0, "job": 1}
+    status = taken(PLAN, job(1, "index", 0.0), failed)
+    assert (status.stages["index"].failed, len(status.failures)) == (1, 1)
+
+    for event in (job(1, "index", 2.0), finished(1, 3.0)):
+        status.take(event)
+
+    assert (status.stages["index"].failed, status.failures, status.done) == (0, {}, 1)
+
+
 def test_the_status_reports_what_a_run_omits():
     status = taken(PLAN, {"event": "left_out", "time": 0.0, "what": "web has no pictures."})
 
