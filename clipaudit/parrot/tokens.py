@@ -16,7 +16,9 @@ import regex
 Tokenization = Literal["words", "plain"]
 TOKENIZATIONS: tuple[Tokenization, ...] = get_args(Tokenization)
 
-_ZERO_WIDTH_SPACE = "\u200b"
+# Zero-width space, and signs that NFKC would make letters of the word before: SM and TM
+_SEPARATORS = regex.compile("[\u200b\u2120\u2122]")
+_FRACTION = regex.compile("(?=[\u00bc-\u00be\u2150-\u215f\u2189])")  # NFKC makes 10½ 101/2
 _ENTITY = regex.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
 # joiners, variation selectors, direction marks; and the mark that makes a digit a keycap
 _UNSEEN = regex.compile(r"[\p{Default_Ignorable_Code_Point}\p{Me}]+")
@@ -40,10 +42,11 @@ def tokens(text: str, tokenization: Tokenization) -> list[str]:
     apostrophes (' or U+2019, written as ') between them, and the points and commas between digits.
     Before that, HTML entities that end with a semicolon are decoded, invisible characters and
     enclosing marks (a keycap's) removed, and the text is normalized (NFKC: full width, ligatures,
-    CO₂) and casefolded. Underscores and hyphens separate. In scripts without spaces between words,
-    each Chinese character is a word, Thai is split by BudouX, and others (kana, Lao, Khmer,
-    Burmese) are split only where the script changes to Chinese. No word holds white space, and the
-    words of texts joined by a space are the words of each. A text without words gives [].
+    CO₂) and casefolded. Underscores and hyphens separate, and so do ™ and ℠, and the start of ½. In
+    scripts without spaces between words, each Chinese character is a word, Thai is split by BudouX,
+    and others (kana, Lao, Khmer, Burmese) are split only where the script changes to Chinese. No
+    word holds white space, and the words of texts joined by a space are the words of each. A text
+    without words gives [].
 
     >>> tokens("Don\N{RIGHT SINGLE QUOTATION MARK}t use NaN_1e5, re-use it", "words")
     ["don't", 'use', 'nan', '1e5', 're', 'use', 'it']
@@ -55,14 +58,15 @@ def tokens(text: str, tokenization: Tokenization) -> list[str]:
     if tokenization == "plain":
         return text.split()
     seen = _ENTITY.sub(lambda entity: unescape(entity[0]), text)
-    folded = normalize("NFKC", seen.replace(_ZERO_WIDTH_SPACE, " ")).casefold()
+    folded = normalize("NFKC", _FRACTION.sub(" ", _SEPARATORS.sub(" ", seen))).casefold()
     # Normalize before, so that equal texts casefold to the same, and after, since casefolding may
     # break the normal form.
     folded = normalize("NFKC", _UNSEEN.sub("", folded))
     words: list[str] = _WORD.findall(folded.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'"))
     if not _THAI.search(folded):
         return words
-    return [part for word in words for part in (_thai(word) if _THAI.search(word) else [word])]
+    parts = (_thai(word) if _THAI.search(word) else [word] for word in words)
+    return [found for some in parts for part in some for found in _WORD.findall(part)]
 
 
 def _thai(word: str) -> list[str]:
