@@ -293,9 +293,12 @@ def put_back(aside: Path, path: Path) -> bool:
 
 
 def link_object(link: Path, target: Path) -> None:
-    """Make `link` a relative symbolic link to `target`, replacing an old one atomically."""
+    """Make `link` a relative symbolic link to `target`, replacing an old one atomically.
+
+    The results folder may itself be a link; `..` then starts in the folder that it leads to.
+    """
     link.parent.mkdir(parents=True, exist_ok=True)
-    relative = os.path.relpath(target, link.parent)
+    relative = os.path.relpath(target, os.path.realpath(link.parent))
     spare = link.with_name(f".{link.name}.{os.getpid()}")
     spare.unlink(missing_ok=True)
     spare.symlink_to(relative)

@@ -191,6 +191,18 @@ def test_links_are_relative_and_replaced_atomically(tmp_path):
     assert os.readlink(link) == "../store/two"
 
 
+@pytest.mark.parametrize("moved", ["results", "store"])
+def test_links_lead_to_the_object_if_a_folder_is_itself_a_link(tmp_path, moved):
+    (tmp_path / "scratch/deep" / moved).mkdir(parents=True)
+    (tmp_path / moved).symlink_to(f"scratch/deep/{moved}")
+    pointer = Store(tmp_path / "store").put_bytes(b"rows", schema="x")
+
+    link = tmp_path / "results/tables/a.parquet"
+    link_object(link, Store(tmp_path / "store").path(pointer.digest))
+
+    assert link.read_bytes() == b"rows"
+
+
 def test_a_small_text_is_replaced_completely(tmp_path):
     path = tmp_path / "deep" / "file.json"
     replace_text(path, "old")
