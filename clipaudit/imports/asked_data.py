@@ -55,7 +55,7 @@ def find_corpora(
     images, whose lists are written below the folder `to`. Each of `against` is one test set, named
     after it. `caption` is the field of the captions, if given; `settings` are those of the previous
     call; `say` receives notes on a folder. Raise InputError for data of another kind, for missing
-    data, and for a folder that contains `to`.
+    data, for a folder that contains `to`, and for `settings` that a user wrote.
     """
     around = [
         each
@@ -117,14 +117,24 @@ def settings_text(
     return "\n".join([_HEAD, *blocks])
 
 
-_HEAD = """\
-# Written by `clipaudit audit`, which overwrites it each time. To change it, copy it to a file of
+_WRITER = "# Written by `clipaudit audit`"
+_HEAD = f"""\
+{_WRITER}, which overwrites it each time. To change it, copy it to a file of
 # your own in this folder, and run `clipaudit run FILE` here. `clipaudit init` has more examples.
 """
 
 
 def _earlier(settings: Path) -> dict[str, list[str]]:
-    """Return the shards of each corpus, as the previous settings named them."""
+    """Return the shards of each corpus, as the previous settings named them.
+
+    Raise InputError for a file that `clipaudit audit` did not write.
+    """
+    is_ours = settings.is_file() and settings.read_bytes().startswith(_WRITER.encode())
+    if settings.exists() and not is_ours:
+        raise InputError(
+            f"{plain(settings)}: would be replaced, and its first line does not say that "
+            "`clipaudit audit` wrote it. Name another folder by --to, or move it away."
+        )
     try:
         corpora = parse_settings(read_settings(settings)).corpora
     except (OSError, ConfigError):  # missing, or of another version: start a new order

@@ -204,6 +204,27 @@ def test_an_error_is_one_message(tmp_path, monkeypatch):
     assert done.output.startswith("Error: empty: no shards. Name a folder")
 
 
+@pytest.mark.parametrize("options", [[], ["--plan"]])
+def test_a_settings_file_of_the_user_is_never_replaced(data, monkeypatch, options):
+    monkeypatch.chdir(data)
+    (data / "settings.yaml").write_text("mine: 1\n")
+
+    done = CliRunner().invoke(commands, ["audit", "web", "--to", ".", *options])
+
+    assert done.exit_code == 1
+    assert done.output.startswith("Error: settings.yaml: would be replaced, and its first line")
+    assert (data / "settings.yaml").read_text() == "mine: 1\n"
+
+
+def test_the_settings_of_the_previous_call_give_the_order_of_the_shards(data):
+    tars, path = [str(data / f"web/0000{number}.tar") for number in (1, 0)], data / "settings.yaml"
+    path.write_text(settings_text(find_corpora(tars, [], data / "audit")))
+
+    found = find_corpora(sorted(tars), [], data / "audit", settings=path)
+
+    assert found["train"]["shards"] == tars
+
+
 def test_the_export_printed_last_quotes_the_folder(tmp_path, monkeypatch, capsys):
     told = {"corpora": {}, "audits": {}, "drops": [], "manifests": ["train/without-copies"]}
     monkeypatch.setattr("clipaudit.site.told.read_told", lambda _: told)
