@@ -7,15 +7,21 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import chdir
+from collections.abc import Iterator
+from contextlib import chdir, contextmanager, suppress
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 from clipaudit.cli.options import cores_option, format_option, gpus_option
+from clipaudit.plaintext import plain
+
+if TYPE_CHECKING:
+    from clipaudit.config.settings import Settings
 
 SETTINGS = "settings.yaml"
+LOCK = ".audit.lock"  # held while an audit runs
 PROFILE = "local"
 STOPPED = "Stopped. The same command continues."
 
@@ -78,26 +84,48 @@ def audit(
       clipaudit audit 'web/{00000..00041}.tar' --against val.tar --sample 100000 --no-text
       clipaudit audit data/web/ --against val/ --encoder facebook/dinov2-small
     """
+    from clipaudit.config.loading import parse_settings, read_settings
     from clipaudit.imports.asked_data import find_corpora, settings_text
     from clipaudit.store.store import replace_text
 
     start = time.monotonic()
-    corpora = find_corpora(
-        data,
-        against,
-        to,
-        caption=caption,
-        settings=to / SETTINGS,
-        say=lambda note: click.echo(note, err=True),
+    with _only_audit(to):
+        corpora = find_corpora(
+            data,
+            against,
+            to,
+            caption=caption,
+            settings=to / SETTINGS,
+            say=lambda note: click.echo(note, err=True),
+        )
+        text = settings_text(corpora, reads_text=not no_text, sample=sample, encoder=encoder)
+        replace_text(to / SETTINGS, text)
+        with chdir(to):
+            if planned:
+                _plan(form)
+                return
+            run = parse_settings(read_settings(Path(SETTINGS)))
+            _compute(cores, gpus)
+        _answer(run, to, form, time.monotonic() - start)
+
+
+@contextmanager
+def _only_audit(to: Path) -> Iterator[None]:
+    """Refuse a second audit in a folder; an error before anything is written leaves no folder."""
+    from clipaudit.store.locks import alone
+
+    is_new = not to.exists()
+    refusal = (
+        f"{plain(to)}: another `clipaudit audit` is running in this folder. Wait until it has "
+        "ended, or name another folder by --to."
     )
-    text = settings_text(corpora, reads_text=not no_text, sample=sample, encoder=encoder)
-    replace_text(to / SETTINGS, text)
-    with chdir(to):
-        if planned:
-            _plan(form)
-            return
-        _compute(cores, gpus)
-    _answer(to, form, time.monotonic() - start)
+    try:
+        with alone(to / LOCK, refusal=refusal):
+            yield
+    finally:
+        if is_new:
+            with suppress(OSError):  # it is not empty
+                to.rmdir()
 
 
 def _plan(form: str) -> None:
@@ -147,12 +175,11 @@ def _exit_by(number: int, frame: object) -> NoReturn:
     sys.exit(128 + number)
 
 
-def _answer(to: Path, form: str, seconds: float) -> None:
-    from clipaudit.config.loading import parse_settings, read_settings
+def _answer(run: "Settings", to: Path, form: str, seconds: float) -> None:
     from clipaudit.site.told import read_told, told_lines
 
     with chdir(to):
-        told = read_told(parse_settings(read_settings(Path(SETTINGS))))
+        told = read_told(run)
     told |= {"report": str(to / "results/report/index.html"), "settings": str(to / SETTINGS)}
     if form == "json":
         click.echo(json.dumps({**told, "seconds": round(seconds, 1)}, indent=1))

@@ -11,7 +11,7 @@ import yaml
 from click.testing import CliRunner
 from PIL import Image
 
-from clipaudit.cli.audit import _answer
+from clipaudit.cli.audit import LOCK, _answer
 from clipaudit.cli.commands import commands
 from clipaudit.config.loading import parse_settings
 from clipaudit.corpora.captions import Captioning
@@ -19,6 +19,7 @@ from clipaudit.corpora.samples import index_shards
 from clipaudit.errors import InputError
 from clipaudit.imports.asked_data import find_corpora, settings_text
 from clipaudit.imports.asked_encoder import encoder_sections
+from clipaudit.store.locks import alone
 
 
 def png():
@@ -202,6 +203,7 @@ def test_an_error_is_one_message(tmp_path, monkeypatch):
 
     assert done.exit_code == 1
     assert done.output.startswith("Error: empty: no shards. Name a folder")
+    assert os.listdir(tmp_path) == ["empty"]  # no folder for results is left
 
 
 @pytest.mark.parametrize("options", [[], ["--plan"]])
@@ -230,13 +232,35 @@ def test_the_export_printed_last_quotes_the_folder(tmp_path, monkeypatch, capsys
     monkeypatch.setattr("clipaudit.site.told.read_told", lambda _: told)
     to = tmp_path / "my audit"
     to.mkdir()
-    (to / "settings.yaml").write_text(
-        "results: results\nstore: store\ncorpora: {train: {shards: 0.tar, captions: none}}\n"
-    )
 
-    _answer(to, "text", 1.0)
+    _answer(None, to, "text", 1.0)
 
     assert f"cd '{to}' && clipaudit export train/without" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("options", [[], ["--plan"]])
+def test_a_second_audit_in_the_same_folder_is_refused(data, monkeypatch, options):
+    monkeypatch.chdir(data)
+
+    with alone(data / "audit" / LOCK):
+        done = CliRunner().invoke(commands, ["audit", "web", *options])
+
+    assert done.exit_code == 1
+    assert done.output.startswith("Error: audit: another `clipaudit audit` is running in this")
+    assert not os.listdir(data / "audit")
+
+
+def test_the_answer_is_about_the_data_that_were_given(data, monkeypatch):
+    monkeypatch.chdir(data)
+    path, told = data / "audit/settings.yaml", []
+    monkeypatch.setattr("clipaudit.cli.audit._compute", lambda *_: path.write_text("mine: 1"))
+    monkeypatch.setattr("clipaudit.cli.audit._answer", lambda run, *_: told.append(run))
+
+    done = CliRunner().invoke(commands, ["audit", "web", "--against", "bare"])
+
+    assert done.exit_code == 0, done.output
+    assert list(told[0].corpora) == ["train", "bare"]
+    assert os.listdir(path.parent) == [path.name]  # the lock is released
 
 
 @pytest.mark.parametrize("cores", ["0", "-1", "2.5", "abc", "²", ""])
