@@ -32,12 +32,12 @@ def this_machine(profile: str, cores: str | None, gpus: int | None) -> Machine:
 
     `profile` is as Snakemake finds it; `cores` a number or `all`, None for the profile's number;
     `gpus` a number, None for all. Each GPU gets its share of the cores, for processes that decode
-    images. Raise ConfigError for more GPUs than there are.
+    images. Raise ConfigError for more GPUs than there are, and for a profile of another form.
     """
     file = Path(profile) / "config.yaml"
     settings: dict[str, Any] = {"executor": "another"}
     if file.is_file():
-        settings = yaml.safe_load(file.read_text())
+        settings = _read_profile(file)
     if settings.get("executor", "local") != "local":
         return Machine([], {})
     chosen = _chosen_gpus(gpus)
@@ -46,9 +46,29 @@ def this_machine(profile: str, cores: str | None, gpus: int | None) -> Machine:
     if not chosen:
         return Machine(options, {})
     share = max(1, _number(cores or str(settings.get("cores", 1))) // len(chosen))
-    rules = settings.get("set-resources", {}).items()
-    threads = [f"{rule}={share}" for rule, asked in rules if "gpu" in asked]
-    return Machine([*options, "--set-threads", *threads], {VISIBLE: ",".join(chosen)})
+    rules = settings.get("set-resources") or {}
+    if not isinstance(rules, dict) or not all(isinstance(each, dict) for each in rules.values()):
+        raise ConfigError(
+            f"{file}: set-resources is {rules}, expected the resources of each rule by name. Write "
+            "it as `set-resources: {train: {gpu: 1}}`."
+        )
+    threads = [f"{rule}={share}" for rule, asked in rules.items() if "gpu" in asked]
+    options += ["--set-threads", *threads] if threads else []  # it needs a value
+    return Machine(options, {VISIBLE: ",".join(chosen)})
+
+
+def _read_profile(file: Path) -> dict[str, Any]:
+    try:
+        with file.open() as opened:  # not its text: errors then name the file
+            found = yaml.safe_load(opened)
+    except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file}: cannot be read as YAML: {error}") from error
+    if not isinstance(found, dict):
+        kind = "is empty" if found is None else f"holds {type(found).__name__}"
+        raise ConfigError(
+            f"{file}: {kind}, expected a mapping of Snakemake's options, such as `cores: all`."
+        )
+    return found
 
 
 def _number(cores: str) -> int:

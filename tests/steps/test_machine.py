@@ -78,3 +78,29 @@ def test_a_driver_without_a_device_gives_no_gpu(program):
 def test_a_cluster_receives_nothing_about_this_machine(program):
     assert this_machine(str(LOCAL.with_name("slurm")), "8", None) == ([], {})
     assert this_machine("a-users-own", None, None) == ([], {})
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is empty, expected a mapping of Snakemake's options, such as `cores: all`"),
+        ("- cores", "holds list, expected a mapping of Snakemake's options"),
+        ("cores: 1\n  jobs: 2", 'cannot be read as YAML: mapping values .*config.yaml", line 2'),
+        ("set-resources: [train:gpu=1]", r"set-resources is \['train:gpu=1'\], expected the reso"),
+        ("set-resources: {train: 1}", r"set-resources is \{'train': 1\}, .*\{train: \{gpu: 1\}\}"),
+    ],
+)
+def test_a_profile_of_another_form_is_refused(tmp_path, monkeypatch, text, message):
+    monkeypatch.setenv(VISIBLE, "0")
+    (tmp_path / "config.yaml").write_text(text)
+
+    with pytest.raises(ConfigError, match=rf"(?s)config\.yaml: {message}"):
+        this_machine(str(tmp_path), None, 1)
+
+
+@pytest.mark.parametrize("text", ["set-resources:", "set-resources: {cut: {mem_mb: 9}}", "jobs: 2"])
+def test_a_profile_without_gpu_rules_sets_no_threads(tmp_path, monkeypatch, text):
+    monkeypatch.setenv(VISIBLE, "0")
+    (tmp_path / "config.yaml").write_text(text)
+
+    assert "--set-threads" not in this_machine(str(tmp_path), None, 1).options
