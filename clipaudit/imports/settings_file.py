@@ -36,10 +36,11 @@ def add_blocks(path: Path, blocks: Blocks, *, force: bool) -> tuple[Settings, li
     file unchanged, for a block that must not be replaced, for settings that would be wrong, and for
     a file whose form cannot be edited.
     """
-    text, below = "", {}
+    text, below, line_ends = "", {}, None
     if path.exists():
         below = read_settings(path)  # with what it extends
-        text = path.read_text(encoding="utf-8")
+        with path.open(encoding="utf-8") as file:
+            text, line_ends = file.read(), file.newlines
     _require_mappings(path, below)
     wanted = yaml.safe_load(text) or {}
     blocks, notes = share_label_sets(blocks, below, force=force)
@@ -66,7 +67,7 @@ def add_blocks(path: Path, blocks: Blocks, *, force: bool) -> tuple[Settings, li
     if _said(text) != wanted:
         raise _uneditable(path, blocks)
     run = parse_settings(extended(wanted))
-    replace_text(path, text)
+    replace_text(path.resolve(), text.replace("\n", "\r\n") if line_ends == "\r\n" else text)
     names = [f"{section}.{name}" for section, named in blocks.items() for name in named]
     return run, [*notes, f"{plain(path)}: {', '.join(names)}"]
 

@@ -51,6 +51,26 @@ def test_every_other_line_stays_unchanged(path):
     assert path.read_text() == TEXT.replace("of March\n", f"of March\n{added}")
 
 
+def test_line_ends_of_windows_are_kept(path):
+    path.write_bytes(TEXT.replace("\n", "\r\n").encode())
+
+    add_blocks(path, BLOCK, force=False)
+
+    added = "  web:\n    shards: web/{0..1}.tar\n    captions: text\n"
+    expected = TEXT.replace("of March\n", f"of March\n{added}").replace("\n", "\r\n")
+    assert path.read_bytes().decode() == expected
+
+
+def test_a_link_stays_and_its_file_is_written(path):
+    link = path.with_name("link.yaml")
+    link.symlink_to(path.name)
+
+    add_blocks(link, BLOCK, force=False)
+
+    assert link.is_symlink()
+    assert "web" in yaml.safe_load(path.read_text())["corpora"]
+
+
 def test_a_missing_section_is_added_at_the_end(path):
     add_blocks(path, {"label_sets": {"web": {"classes": "c.txt"}}}, force=False)
 
