@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from clipaudit.cli.options import cores_option, format_option, gpus_option
+from clipaudit.cli.options import AUDIT_SETTINGS, cores_option, format_option, gpus_option
 from clipaudit.plaintext import plain
 
 if TYPE_CHECKING:
     from clipaudit.config.settings import Settings
 
-SETTINGS = "settings.yaml"
 LOCK = ".audit.lock"  # held while an audit runs
 PROFILE = "local"
 STOPPED = "Stopped. The same command continues."
@@ -95,16 +94,16 @@ def audit(
             against,
             to,
             caption=caption,
-            settings=to / SETTINGS,
+            settings=to / AUDIT_SETTINGS,
             say=lambda note: click.echo(note, err=True),
         )
         text = settings_text(corpora, reads_text=not no_text, sample=sample, encoder=encoder)
-        replace_text(to / SETTINGS, text)
+        replace_text(to / AUDIT_SETTINGS, text)
         with chdir(to):
             if planned:
                 _plan(form)
                 return
-            run = parse_settings(read_settings(Path(SETTINGS)))
+            run = parse_settings(read_settings(AUDIT_SETTINGS))
             _compute(cores, gpus)
         _answer(run, to, form, time.monotonic() - start)
 
@@ -132,7 +131,15 @@ def _plan(form: str) -> None:
     from clipaudit.cli.plan import plan
     from clipaudit.steps.command import EVERYTHING
 
-    asked = ["--configfile", SETTINGS, "--profile", PROFILE, "--format", form, *EVERYTHING]
+    asked = [
+        "--configfile",
+        str(AUDIT_SETTINGS),
+        "--profile",
+        PROFILE,
+        "--format",
+        form,
+        *EVERYTHING,
+    ]
     plan.main(asked, standalone_mode=False)
 
 
@@ -145,7 +152,7 @@ def _compute(cores: str, gpus: int | None) -> None:
     command = snakemake_command(
         EVERYTHING,
         profile=PROFILE,
-        configfiles=[Path(SETTINGS)],
+        configfiles=[AUDIT_SETTINGS],
         further=["--cores", cores, *machine.options],
     )
     signal.signal(signal.SIGTERM, _exit_by)
@@ -180,7 +187,7 @@ def _answer(run: "Settings", to: Path, form: str, seconds: float) -> None:
 
     with chdir(to):
         told = read_told(run)
-    told |= {"report": str(to / "results/report/index.html"), "settings": str(to / SETTINGS)}
+    told |= {"report": str(to / "results/report/index.html"), "settings": str(to / AUDIT_SETTINGS)}
     if form == "json":
         click.echo(json.dumps({**told, "seconds": round(seconds, 1)}, indent=1))
         return
