@@ -27,7 +27,9 @@ onstart:
     refuse_failures_of(RUN)
     refuse_excess_of(workflow.dag, config)
     if outdated := remove_outdated_parts(RUN, Path(RESULTS)):
-        logger.info(f"Removed from {RESULTS}: {outdated} pointers of parts that corpora had before")
+        logger.info(
+            f"Removed from {RESULTS}: {outdated} pointers of parts that corpora had before"
+        )
     for sentence in [*left_out(RUN), *unchecked(RUN)]:
         logger.info(f"Left out: {sentence}", extra={"left_out": sentence})
 

@@ -13,7 +13,11 @@ from clipaudit.config.loading import (
 from clipaudit.config.pictures import left_out
 from clipaudit.errors import ClipauditError
 from clipaudit.reports.wiring import ReportFiles
-from clipaudit.runs.start import refuse_excess_of, refuse_failures_of, remove_outdated_parts
+from clipaudit.runs.start import (
+    refuse_excess_of,
+    refuse_failures_of,
+    remove_outdated_parts,
+)
 from clipaudit.steps.allowance import name_run
 from clipaudit.steps.jobs import cores_of
 from clipaudit.steps.workflow import code, stop_with
