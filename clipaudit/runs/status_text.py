@@ -56,6 +56,7 @@ def status_json(status: RunStatus, now: float) -> str:
     fields = asdict(status)
     fields |= {"done": status.done, "total": status.total, "left": status.seconds_left(now)}
     fields["per_second"] = status.per_second(now)
+    fields["failures"] = list(fields["failures"].values())
     for job in fields["failures"]:
         job["last_lines"] = _last_lines(job["log"])
     return json.dumps(fields)
