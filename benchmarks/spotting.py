@@ -13,8 +13,8 @@ docs/performance.md has the table.
     python benchmarks/spotting.py data/clipart --processes 16 --shorter-side 128 736 --device cuda
 
 print images per second of all processes together instead, each with one thread; they share a GPU.
-Each process has loaded its reader, and read an image, when the clock starts. "rapidocr as it comes"
-is one process that has as many threads as rapidocr starts by itself.
+Each process has loaded its reader, and read an image, when the clock starts. "rapidocr, its own
+threads" is one process with as many threads as rapidocr starts by itself.
 """
 
 import argparse
@@ -217,7 +217,7 @@ def side_by_side(corpora: Mapping[str, Sequence[Known]], asked: argparse.Namespa
     ways: dict[str, tuple[Callable[[], ReadSome], int, int]] = {}
     every = asked.processes
     if asked.device == "cpu":
-        ways[f"{STOCK} as it comes"] = lambda: one_by_one(stock(threads=-1)), 1, 1
+        ways[f"{STOCK}, its own threads"] = lambda: one_by_one(stock(threads=-1)), 1, 1
         ways[STOCK] = lambda: one_by_one(stock()), every, 1
     for side in asked.shorter_side:
         settings = Spotting(shorter_side=side)
