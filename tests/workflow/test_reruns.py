@@ -222,3 +222,15 @@ def test_two_manifests_with_the_same_content_are_trained_once(project):
     assert project.computed_steps(before).count("train") == 1
     models = project.digests()
     assert models[f"models/brief/{names[0]}.json"] == models[f"models/brief/{names[1]}.json"]
+
+
+def test_a_run_removes_the_pointers_of_parts_that_a_corpus_no_longer_has(fresh):
+    parts = [f"results_micro/samples/large/{number:05d}.json" for number in range(2)]
+    fresh.run(target=" ".join(parts))
+    fresh.edit("config/micro.yaml", "shards_per_part: 2", "shards_per_part: 4")
+
+    output = fresh.run(target=parts[0])
+
+    assert "Removed from results_micro: 3 pointers of parts that corpora had before" in output
+    left = sorted(path.name for path in (fresh.results / "samples/large").iterdir())
+    assert left == ["00000.json", "00000.parquet"]
