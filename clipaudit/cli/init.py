@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from clipaudit.cli import completion
-from clipaudit.cli.options import force_option, format_option
+from clipaudit.cli.options import SETTINGS_ENDINGS, force_option, format_option
 from clipaudit.errors import InputError
 
 
@@ -44,6 +44,11 @@ def init(name: str | None, target: Path | None, force: bool, form: str) -> None:
         return
     source = example(name)
     target = target or Path(f"{name}.yaml")
+    if not target.name.endswith(SETTINGS_ENDINGS):
+        raise InputError(
+            f"{target}: a file of settings ends in {' or '.join(SETTINGS_ENDINGS)}, or `clipaudit "
+            f"run` takes it for a target. Write --to {shlex.quote(f'{target}.yaml')}."
+        )
     if target.exists() and not force:
         raise InputError(f"{target}: exists. Replace it with --force, or give another file (--to).")
     _write(source, target)

@@ -146,7 +146,7 @@ def _checked_cores(ctx: click.Context, param: click.Parameter, value: str | None
 
 
 AUDIT_SETTINGS = Path("settings.yaml")  # what `clipaudit audit` writes into its folder
-_SETTINGS = (".yaml", ".yml")
+SETTINGS_ENDINGS = (".yaml", ".yml")
 
 
 def settings_first(
@@ -157,7 +157,7 @@ def settings_first(
     Raise InputError if there is no such file, and if neither that argument nor `more` names one
     where an audit's settings lie: the demo's would replace its results.
     """
-    if not arguments or not arguments[0].endswith(_SETTINGS):
+    if not arguments or not arguments[0].endswith(SETTINGS_ENDINGS):
         if AUDIT_SETTINGS.is_file() and not more:
             raise InputError(
                 f"{Path.cwd()}: has a {AUDIT_SETTINGS}, but no settings are given, and the demo's "

@@ -88,6 +88,14 @@ def test_an_existing_file_that_an_example_extends_is_kept(init):
     assert Path("config/laion400m.yaml").read_text() == "mine"
 
 
+def test_a_file_that_run_would_take_for_a_target_is_refused(init):
+    done = init("laion400m", "--to", "big")
+
+    assert (done.exit_code, Path("big").exists()) == (1, False)
+    assert "big: a file of settings ends in .yaml or .yml" in done.stderr
+    assert "Write --to big.yaml." in done.stderr
+
+
 def test_an_unknown_example_is_one_message(init):
     answer = init("laion40m")
 
