@@ -277,6 +277,10 @@ def _describe(fault: Any, model: type[Settings]) -> str:  # noqa: ANN401
             known += plugged_audits()
         guess = difflib.get_close_matches(place[-1], known, n=1)
         hint = f" Did you mean `{guess[0]}`?" if guess else did_you_mean(place[-1], known)
+        homes = list(dict.fromkeys(_homes(place[-1], model)))
+        if homes and len(place) == 1 and not guess:
+            others = " and others" if len(homes) > 3 else ""
+            hint = f" It belongs in {', '.join(homes[:3])}{others}."
         if len(fault["loc"]) == 1 and isinstance(fault["input"], dict) and not guess:
             hint = " If it is an audit's section, install the distribution that provides the audit."
         return f"{where} is not a setting.{hint}"
@@ -320,6 +324,18 @@ def _known_keys(place: tuple[str | int, ...], model: type[Settings]) -> list[str
         level = _step_into(level, part)
     models = [each for each in _alternatives(level) if _is_model(each)]
     return [name for model in models for name in model.model_fields]
+
+
+def _homes(name: str, level: Any, place: tuple[str, ...] = ()) -> Iterator[str]:  # noqa: ANN401
+    """Yield where settings of a name belong, such as `corpora.NAME`."""
+    for each in _alternatives(level):
+        if _is_model(each):
+            for field, about in each.model_fields.items():
+                if field == name and place:
+                    yield ".".join(place)
+                yield from _homes(name, about.annotation, (*place, field))
+        elif typing.get_origin(each) is dict:
+            yield from _homes(name, typing.get_args(each)[1], (*place, "NAME"))
 
 
 def _step_into(level: Any, part: str | int) -> Any:  # noqa: ANN401

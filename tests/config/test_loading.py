@@ -56,6 +56,8 @@ def test_every_setting_has_a_description():
         (["recipes", "base"], "epoch", "base.epoch is not a setting. Did you mean `epochs`?"),
         (["worlds", "glyph"], "sid", "worlds.glyph.sid is not a setting. Did you mean `side`?"),
         (["label_sets", "symbols"], "zzz", "symbols.zzz is not a setting. Known names: "),
+        ([], "shards_per_part", "part is not a setting. It belongs in corpora.NAME."),
+        ([], "learning_rate", "learning_rate is not a setting. It belongs in recipes.NAME"),
     ],
 )  # fmt: skip
 def test_a_misspelt_key_is_refused_with_a_suggestion(settings, place, key, message):
