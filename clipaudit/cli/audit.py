@@ -131,16 +131,8 @@ def _plan(form: str) -> None:
     from clipaudit.cli.plan import plan
     from clipaudit.steps.command import EVERYTHING
 
-    asked = [
-        "--configfile",
-        str(AUDIT_SETTINGS),
-        "--profile",
-        PROFILE,
-        "--format",
-        form,
-        *EVERYTHING,
-    ]
-    plan.main(asked, standalone_mode=False)
+    asked = ["--configfile", str(AUDIT_SETTINGS), "--profile", PROFILE, "--format", form]
+    plan.main([*asked, *EVERYTHING], standalone_mode=False)
 
 
 def _compute(cores: str, gpus: int | None) -> None:

@@ -87,11 +87,11 @@ def _eight_bits(image: Image.Image) -> Image.Image:
 def _composed(image: Image.Image) -> Image.Image:
     """Return an image on white, or on black if it would be all white."""
     front = image.convert("RGBA")
-    on_white, on_black = (
-        Image.alpha_composite(Image.new("RGBA", front.size, ground), front).convert("RGB")
-        for ground in ("white", "black")
-    )
-    return on_black if on_white.getextrema() == ((255, 255),) * 3 else on_white
+    for ground in ("white", "black"):
+        shown = Image.alpha_composite(Image.new("RGBA", front.size, ground), front).convert("RGB")
+        if shown.getextrema() != ((255, 255),) * 3:
+            break
+    return shown
 
 
 def _refuse_absurd(width: int, height: int) -> None:

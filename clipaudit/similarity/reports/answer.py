@@ -1,12 +1,19 @@
 """Answers from accuracies on pruned data whether accuracy is just train-test similarity."""
 
 from collections.abc import Iterator, Sequence
-from math import hypot
 
 from clipaudit.plaindata import Row
 from clipaudit.plaintext import plain
 from clipaudit.reports.answers import CONTROL, Answer, Sentence, Tables, cannot, listed
 from clipaudit.reports.layouts import MISSING, count, interval, measured, number, percent
+from clipaudit.similarity.reports.losses import (
+    GUESSING,
+    is_guessing,
+    loss_line,
+    losses_headline,
+    no_more_than_chance,
+    told_loss,
+)
 
 
 def similarity_answer(tables: Tables) -> Answer:
@@ -17,10 +24,10 @@ def similarity_answer(tables: Tables) -> Answer:
     told = [row for row in rows if not _is_blind(row, blind)]
     pruned = [row for row in told if _is_own_pruning(row) and row["relative_change"] is not None]
     sentences = [Sentence(_nothing_told_apart(row), "similarity_encoders") for row in blind]
-    guessing = [row for row in pruned if _is_guessing(row, rows)]
+    guessing = [row for row in pruned if is_guessing(row, rows)]
     learned = [row for row in pruned if row not in guessing]
-    sentences += [Sentence(_no_more_than_chance(row, rows), name) for row in guessing]
-    sentences += [Sentence(_pruning(row, rows), name) for row in learned]
+    sentences += [Sentence(no_more_than_chance(row, rows), name) for row in guessing]
+    sentences += [Sentence(told_loss(row, rows), name) for row in learned]
     if learned and not any(row.get("control") for row in learned):
         sentences.append(Sentence(_NO_RANDOM_CONTROL, name, CONTROL))
     sentences += _beyond_line(tables, learned)
@@ -30,14 +37,14 @@ def similarity_answer(tables: Tables) -> Answer:
     if name not in tables:
         headline = _untrained(tables, blind)
     elif guessing and not learned:
-        headline = cannot(f"{_GUESSING} on {listed([row['testset_title'] for row in guessing])}")
+        headline = cannot(f"{GUESSING} on {listed([row['testset_title'] for row in guessing])}")
     else:
-        headline = _similarity_headline(learned, rows, blind)
+        headline = losses_headline(learned, rows, _nothing_distinguished(blind))
     return Answer(
         headline,
         tuple(sentences),
         ("Test set", "Accuracy, %", "Without similar samples, %", "Relative change, %"),
-        tuple(_pruning_line(row, rows) for row in pruned),
+        tuple(loss_line(row, rows) for row in pruned),
         "Similar samples are those of the large set that are closer to some test image than any "
         "sample of the small set. They are removed, and the model is trained again.",
     )
@@ -95,187 +102,6 @@ def _nothing_told_apart(row: Row) -> str:
         f"{number(row['nearest_mean'], digits=4) or MISSING}; the effective rank is "
         f"{number(row['effective_rank'], digits=1)}."
     )
-
-
-def _similarity_headline(pruned: Sequence[Row], rows: Sequence[Row], blind: Sequence[Row]) -> str:
-    undistinguished = _nothing_distinguished(blind)
-    change = _effect(pruned)
-    high = f"{change}_joint_high"
-    known = [row for row in pruned if row.get(high) is not None]
-    falls = [row[high] < 0 and _exceeds_controls(row, rows, change) for row in known]
-    fell = [row["testset_title"] for row, does in zip(known, falls, strict=True) if does]
-    others = [row["testset_title"] for row, does in zip(known, falls, strict=True) if not does]
-    has_control = change == _AGAINST or any(_controls(row, rows, _OWN) for row in known)
-    if pruned and not known:
-        return cannot("the changes of accuracy have no intervals, so chance is not ruled out")
-    if not known and undistinguished:
-        return undistinguished
-    if not known:
-        return cannot(
-            "no model was trained on a data set that is pruned to one of the test sets, so there "
-            "is nothing to compare"
-        )
-    beyond = _BEYOND[change] if has_control else ""
-    if not fell:
-        return (
-            f"Not that this run shows: removing the most similar samples causes no certain loss of "
-            f"accuracy{beyond} on {listed(others)}."
-        )
-    rest = f"; on {listed(others)} no such loss is certain" if others else ""
-    seeds = max(row.get("seeds", 1) for row in known)
-    trained = f"over {seeds} training runs" if seeds > 1 else "in one training run"
-    noise = "chance among its images and training runs" if seeds > 1 else "chance among its images"
-    lower = "lower than with as many random samples" if change == _AGAINST else "lower"
-    together = f", at 95 % for all {len(known)} test sets together" if len(known) > 1 else ""
-    control = _CONTROLS[change] if has_control else "There is no control."
-    return (
-        f"In part, {trained}: without the most similar samples, the accuracy on {listed(fell)} is "
-        f"{lower}, by more than {noise} explains{together}{rest}."
-        f"{'' if seeds > 1 else ' Another training run may differ.'} {control}"
-    )
-
-
-_OWN, _AGAINST = "relative_change", "control_change"
-_BEYOND = {
-    _OWN: " beyond that on test sets that the pruning did not target",
-    _AGAINST: " beyond what a random set of the same size loses",
-}
-_CONTROLS = {
-    _OWN: "The control is the change on test sets that the pruning did not target: the "
-    "loss there is smaller, by more than chance explains.",
-    _AGAINST: "The control is a model trained on a random set of the same size.",
-}
-
-
-def _effect(pruned: Sequence[Row]) -> str:
-    """Return which change measures the effect of pruning: against random sets, if there are any."""
-    compared = any(row.get(_AGAINST) is not None for row in pruned)
-    return _AGAINST if compared else _OWN
-
-
-def _unpruned(row: Row, rows: Sequence[Row]) -> Row | None:
-    """Return the row of the same test set for what the row's data set was pruned from."""
-    for other in rows:
-        same = all(other[name] == row[name] for name in ("recipe", "testset"))
-        if same and other["manifest"] == row["baseline"] and other["accuracy"] is not None:
-            return other
-    return None
-
-
-def _is_guessing(row: Row, rows: Sequence[Row]) -> bool:
-    """Return whether the model without pruning may be no better than chance on the test set."""
-    base = _unpruned(row, rows)
-    if base is None or base["accuracy_low"] is None or base.get("chance") is None:
-        return False
-    return bool(base["accuracy_low"] <= base["chance"])
-
-
-_GUESSING = "the model trained without pruning is not certainly better than chance"
-
-
-def _no_more_than_chance(row: Row, rows: Sequence[Row]) -> str:
-    base = _unpruned(row, rows)
-    assert base is not None, "a model that is compared with chance exists"
-    return (
-        f"{plain(row['testset_title'])}: {_GUESSING}: its accuracy is "
-        f"{measured(base, 'accuracy', unit=' %')}; the same predictions, assigned to the images at "
-        f"random, would have {percent(base['chance'], digits=1)} %. So this run cannot measure the "
-        "effect of pruning. Train longer, or on more samples."
-    )
-
-
-def _pruning_line(row: Row, rows: Sequence[Row]) -> tuple[str, ...]:
-    base = _unpruned(row, rows)
-    before = measured(base, "accuracy") if base else MISSING
-    change = measured(row, "relative_change", sign=True)
-    return plain(row["testset_title"]), before, measured(row, "accuracy"), change
-
-
-def _pruning(row: Row, rows: Sequence[Row]) -> str:
-    base = _unpruned(row, rows)
-    before = f" instead of {measured(base, 'accuracy', unit=' %')}" if base else ""
-    accuracy = measured(row, "accuracy", unit=" %")
-    change = measured(row, "relative_change", sign=True, unit=" %")
-    less = (
-        f" {count(row['removed'])} {'sample' if row['removed'] == 1 else 'samples'} fewer:"
-        if row["removed"] is not None
-        else ""
-    )
-    return (
-        f"{plain(row['testset_title'])}: the model trained without the samples closer to its "
-        f"images than the small set{',' if less else ''}{less} {accuracy}{before}, "
-        f"a relative change of {change}{_over(row)}.{_against_random(row, rows)}"
-        f"{_on_others(row, rows)}"
-    )
-
-
-def _over(row: Row) -> str:
-    seeds = row.get("seeds", 1)
-    return f" over {seeds} training runs" if seeds > 1 else ""
-
-
-def _against_random(row: Row, rows: Sequence[Row]) -> str:
-    """Return the change with as many random samples, and this model's change against it."""
-    if row.get(_AGAINST) is None:
-        return ""
-    of_random = next(
-        measured(other, "relative_change", sign=True, unit=" %")
-        for other in rows
-        if (other["recipe"], other["manifest"]) == (row["recipe"], row["control"])
-        and other["testset"] == row["testset"]
-    )
-    against = measured(row, _AGAINST, sign=True, unit=" %")
-    return (
-        f" Random control: with as many random samples, accuracy changes by {of_random}; "
-        f"against that control it changes by {against}."
-    )
-
-
-def _on_others(row: Row, rows: Sequence[Row]) -> str:
-    """Return the same model's changes on the other test sets: the variation of one training run."""
-    changes = sorted(other[_OWN] for other in _controls(row, rows, _OWN))
-    if not changes:
-        return ""
-    low, high = (percent(changes[at], digits=1, sign=True) for at in (0, -1))
-    if len(changes) == 1:
-        return f" Control: on the other test set it changes by {low} %."
-    return f" Control: on the other {len(changes)} test sets it changes by {low} to {high} %."
-
-
-def _exceeds_controls(row: Row, rows: Sequence[Row], change: str) -> bool:
-    """Return whether a loss is certainly larger than those on test sets that are not targeted.
-
-    These show what fewer samples cost if there are no random sets, and what another training run
-    changes if there is only one. Over seeds, the random sets are the control.
-    """
-    if change == _AGAINST and row.get("seeds", 1) > 1:
-        return True
-    return all(_is_below(row, other, change) for other in _controls(row, rows, change))
-
-
-def _is_below(row: Row, other: Row, change: str) -> bool:
-    """Return whether a change is certainly below one on other images.
-
-    The interval of their difference is that of Zou and Donner (2008,
-    https://doi.org/10.1002/sim.2948) for independent estimates, here of different images.
-    """
-    least = other[f"{change}_joint_low"]
-    if least is None:
-        return False
-    half_width = hypot(row[f"{change}_joint_high"] - row[change], other[change] - least)
-    return bool(row[change] - other[change] + half_width < 0)
-
-
-def _controls(row: Row, rows: Sequence[Row], change: str) -> list[Row]:
-    """Return the same model's rows of other test sets, on which its baseline does not guess."""
-    return [
-        other
-        for other in rows
-        if (other["recipe"], other["manifest"]) == (row["recipe"], row["manifest"])
-        and other["testset"] != row["testset"]
-        and other.get(change) is not None
-        and not _is_guessing(other, rows)
-    ]
 
 
 def _beyond_line(tables: Tables, pruned: Sequence[Row]) -> Iterator[Sentence]:
