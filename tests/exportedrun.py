@@ -75,11 +75,12 @@ class ExportedRun:
         name = (schema.metadata or {}).get(b"name", b"table").decode()
         return self.store.put(lambda path: write_tables([table], schema, path), schema=name)
 
-    def rows(self, path, rows, schema, step="stage", **labels):
-        """Put a table at a path, with an action of its own."""
+    def rows(self, path, rows, schema, step="stage", made_of=(), **labels):
+        """Put a table at a path, with an action of its own, made of other pointers."""
         columns = {field.name: [row.get(field.name) for row in rows] for field in schema}
         table = pa.table(columns, schema=schema)
-        self.act(step, {"table": (path, self.put(table, schema))}, labels=labels)
+        outputs = {"table": (path, self.put(table, schema))}
+        self.act(step, outputs, {"files": made_of}, labels=labels)
 
     def index(self, corpus, part, shards, first=0, key="{:04d}"):
         """Write tars of (uid, caption, image) and index them; no image makes a damaged sample."""

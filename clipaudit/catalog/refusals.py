@@ -1,6 +1,7 @@
 """Error messages for SQL that a catalog refuses, with the nearest names for unknown ones."""
 
 import re
+import shlex
 
 import duckdb
 
@@ -35,10 +36,13 @@ def refusal(connection: duckdb.DuckDBPyConnection, query: str, error: duckdb.Err
         guess = did_you_mean(name, [column for (column,) in columns])
         return InputError(f"no column {plain(name)}.{guess}")
     if "disabled by configuration" in text:
+        [(catalog,)] = connection.execute(
+            "select path from duckdb_databases() where path is not null"
+        ).fetchall()
         return InputError(
             f"{plain(text.splitlines()[0])}\nOnly the tables of the run can be read here. To join "
             "them with other files, open the catalog in DuckDB: "
-            "duckdb -readonly results/audit.duckdb"
+            f"duckdb -readonly {shlex.quote(catalog)}"
         )
     lines = text.splitlines()[:_SHOWN_LINES]
     return InputError("\n".join([*map(plain, lines), f"The catalog has: {', '.join(tables)}."]))

@@ -1,6 +1,6 @@
 """Exports the samples that a manifest keeps, in the formats that other tools read."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from pathlib import Path
 from typing import BinaryIO, Literal
 
@@ -15,6 +15,12 @@ from clipaudit.catalog.scores import (
     folders,
     free_name,
     score_files,
+)
+from clipaudit.exports.current import (
+    current_files,
+    current_scores,
+    outdated_files,
+    refuse_outdated,
 )
 from clipaudit.exports.rows import Rows, Tally, find_manifest
 from clipaudit.exports.vectors import VectorColumn
@@ -50,39 +56,54 @@ def export(
 
     All formats except SCORELESS have scores and URLs. Removed rows (`all_rows`) are for "parquet",
     "croissant" and "fiftyone", `vectors` for the first two, `pictures` for "fiftyone", the
-    licence's
-    `terms` for "croissant". Raise InputError for an unknown manifest and for an output that must
-    not be replaced, StoreError for objects that the store has lost.
+    licence's `terms` for "croissant". Scores and vectors of samples that the results had before are
+    missing, and a note names the scores. Raise InputError for an unknown manifest and for an output
+    that must not be replaced, StoreError for objects that the store has lost and for a manifest of
+    such samples.
     """
-    from clipaudit.exports.croissant import write_croissant
-    from clipaudit.exports.fiftyone import METADATA, write_fiftyone
-    from clipaudit.exports.huggingface import write_hf_parquet, write_imagefolder
+    from clipaudit.exports.fiftyone import METADATA
 
     manifest = find_manifest(results, store, asked)
+    refuse_outdated(results, store, manifest.pointers)
     scored = form not in SCORELESS
+    gone = outdated_files(results, store, manifest.corpora) if scored else frozenset()
     scores = score_tables(results, store, manifest.corpora) if scored else []
-    columns = vector_columns(results, store, manifest.corpora, scores) if vectors else []
+    scores, lost = current_scores(scores, gone)
+    columns = vector_columns(results, store, manifest.corpora, scores, gone) if vectors else []
     rows = Rows(results, store, manifest, scores, columns, all_rows=all_rows, urls=scored)
     mark = METADATA if form == "fiftyone" else MARK
     with whole_output(output, force=force, mark=mark) as new:
-        match form:
-            case "uids":
-                return write_uids(rows, new)
-            case "parquet":
-                return Tally(write_tables(rows.tables(), rows.schema, new))
-            case "datacomp":
-                return write_datacomp(rows, new)
-            case "fiftyone":
-                return write_fiftyone(rows, new, pictures=pictures)
-        new.mkdir()
-        (new / MARK).write_text(f"{form} {manifest.name}\n")
-        match form:
-            case "croissant":
-                return write_croissant(rows, new, terms=terms)
-            case "imagefolder":
-                return write_imagefolder(rows, new)
-            case "hf-parquet":
-                return write_hf_parquet(rows, new)
+        tally = _written(rows, form, new, pictures=pictures, terms=terms)
+    if lost:
+        tally.notes.append(
+            f"values missing in {', '.join(lost)}: they come from samples that were replaced since"
+        )
+    return tally
+
+
+def _written(rows: Rows, form: Format, new: Path, *, pictures: bool, terms: str | None) -> Tally:
+    from clipaudit.exports.croissant import write_croissant
+    from clipaudit.exports.fiftyone import write_fiftyone
+    from clipaudit.exports.huggingface import write_hf_parquet, write_imagefolder
+
+    match form:
+        case "uids":
+            return write_uids(rows, new)
+        case "parquet":
+            return Tally(write_tables(rows.tables(), rows.schema, new))
+        case "datacomp":
+            return write_datacomp(rows, new)
+        case "fiftyone":
+            return write_fiftyone(rows, new, pictures=pictures)
+    new.mkdir()
+    (new / MARK).write_text(f"{form} {rows.manifest.name}\n")
+    match form:
+        case "croissant":
+            return write_croissant(rows, new, terms=terms)
+        case "imagefolder":
+            return write_imagefolder(rows, new)
+        case "hf-parquet":
+            return write_hf_parquet(rows, new)
 
 
 def write_uids(rows: Rows, path: Path) -> Tally:
@@ -182,16 +203,21 @@ def _distinct(tables: Sequence[ScoreTable]) -> list[ScoreTable]:
 
 
 def vector_columns(
-    results: Path, store: Store, corpora: Sequence[str], scores: Sequence[ScoreTable]
+    results: Path,
+    store: Store,
+    corpora: Sequence[str],
+    scores: Sequence[ScoreTable],
+    gone: Set[Path] = frozenset(),
 ) -> list[VectorColumn]:
     """Return a column for each encoder that embedded some of the corpora, by the encoder's name.
 
-    No name is that of a column of `scores`. Raise StoreError as for `score_tables`.
+    Objects that are `gone` have no vectors. No name is that of a column of `scores`. Raise StoreError as for `score_tables`.
     """
     taken = {score.name for table in scores for score in table.scores}
     columns = []
     for encoder in folders(results / "embeddings"):
         files = score_files(results / "embeddings" / encoder, store, corpora)
+        files = current_files(files, gone)
         if files:
             name = free_name(column_name("vector", encoder), taken)
             columns.append(VectorColumn.described(name, encoder, files))

@@ -17,6 +17,7 @@ from clipaudit.catalog.sqltext import literal
 from clipaudit.corpora.manifests import MANIFEST
 from clipaudit.corpora.urls import stated_urls
 from clipaudit.errors import InputError, StoreError
+from clipaudit.exports.current import refuse_outdated
 from clipaudit.exports.vectors import ROWS_AT_ONCE, VectorColumn
 from clipaudit.store.parquet import GROUP_KEY
 from clipaudit.store.placements import placement
@@ -84,7 +85,8 @@ def find_manifest(results: Path, store: Store, asked: str) -> Manifest:
     """Return the manifest of this name or digest; the first digits of a digest suffice.
 
     Raise InputError, with the nearest names, if the results have none, and if several digests begin
-    with the digits, and StoreError if its parts are not those of the corpus's samples.
+    with the digits, and StoreError if its parts do not come from the corpus's present samples. A
+    sealed manifest is returned even if they have been replaced: it names the tars that it needs.
     """
     folders = {
         f"{path.parent.name}/{path.name}": path
@@ -100,6 +102,7 @@ def find_manifest(results: Path, store: Store, asked: str) -> Manifest:
                 f"{folders[asked]}: has no parts yet. Run `clipaudit run SETTINGS all_tables`."
             )
         _refuse_two_runs(paths, sorted((results / "samples" / corpus).glob("*.json")))
+        refuse_outdated(results, store, paths)
         parts = [ManifestPart(corpus, path.stem, Pointer.read(path).digest) for path in paths]
         return Manifest(asked, parts, paths)
     name = asked if asked in sealed else _sealed_name(sealed, asked)

@@ -57,6 +57,28 @@ def actions_below(results: Path, store: Store, pointers: Iterable[Path]) -> dict
     return found
 
 
+def outdated(results: Path, store: Store, pointers: Sequence[Path], stage: str) -> list[Path]:
+    """Return those of `pointers` that come from files of `stage` that `results` no longer has.
+
+    Such files have other content now, or are gone. Raise StoreError as `actions_below`.
+    """
+    now = {Pointer.read(path).digest for path in (results / stage).rglob("*.json")}
+    makers = Makers(results)
+    readers: dict[str | None, list[str]] = {}  # of the files that an action made
+    found: list[str | None] = []
+    for key, record in actions_below(results, store, pointers).items():
+        for file in _inputs(record):
+            readers.setdefault(makers.maker(file), []).append(key)
+            if Path(file.path).parts[-3:-2] == (stage,) and file.digest not in now:
+                found.append(key)
+    gone = set(found)
+    while found:
+        above = set(readers.get(found.pop(), ())) - gone
+        gone |= above
+        found += above
+    return [pointer for pointer in pointers if placement(results, pointer).action in gone]
+
+
 def known_records(store: Store, keys: Sequence[str]) -> dict[str, Record]:
     """Return the records of these actions, in order; raise StoreError for one without."""
     found = read_records(store, keys)

@@ -30,18 +30,29 @@ def free_bytes(folder: Path) -> int:
 
 
 def disk_error(error: Exception, *, among: str) -> StoreError | None:
-    """Return our error for a disk error; None for any other error.
+    """Return our error for a disk error, or for one raised in handling it; None for any other.
 
-    DuckDB's errors have no number, so they are recognised by their text. For an error without a
-    path, `among` names the folders it may be about: a write without space does not say where.
+    A zip that cannot be written, for example, cannot be closed either. DuckDB's errors have no
+    number, so they are recognised by their text. For an error without a path, `among` names the
+    folders it may be about: a write without space does not say where.
 
     >>> print(disk_error(OSError(errno.ENOSPC, "No space left on device"), among="the store"))
     the store: No space left on device. Free some space there, and start the same command \
 again: finished work is kept.
     >>> disk_error(FileNotFoundError(errno.ENOENT, "No such file", "x"), among="store")
     """
+    raised: BaseException | None = error
+    while raised is not None:
+        if found := _disk_error(raised, among):
+            return found
+        raised = raised.__context__
+    return None
+
+
+def _disk_error(error: BaseException, among: str) -> StoreError | None:
     if isinstance(error, OSError) and error.errno in _NEXT_STEP:
-        return StoreError(f"{error.filename or among}: {error.strerror}. {_NEXT_STEP[error.errno]}")
+        place = error.filename2 or error.filename or among  # a copy fails where it is written
+        return StoreError(f"{place}: {error.strerror}. {_NEXT_STEP[error.errno]}")
     duckdb = sys.modules.get("duckdb")  # do not import it for this
     if duckdb is None or not isinstance(error, duckdb.IOException):
         return None

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from clipaudit.errors import InputError
+from clipaudit.store.disks import disk_error
 
 
 @contextmanager
@@ -38,7 +39,7 @@ def write_whole(path: Path, content: bytes) -> None:
 def whole_output(path: Path, *, force: bool, mark: str | None = None) -> Iterator[Path]:
     """Give a path for writing a file or folder, which becomes `path` when the block ends.
 
-    If the block raises, nothing remains. Without `force`, an existing `path` raises InputError.
+    If the block raises, nothing remains; a full disk raises StoreError. Without `force`, an existing `path` raises InputError.
     With `force`, a file is replaced, and a folder only if it is empty or holds the file `mark`, as
     our folders do: other folders are never emptied and raise InputError.
     """
@@ -56,6 +57,11 @@ def whole_output(path: Path, *, force: bool, mark: str | None = None) -> Iterato
         if os.path.lexists(path) and (path.is_dir() or new.is_dir()):
             os.rename(path, spare / "old")  # a folder and a file cannot replace each other
         os.replace(new, path)
+    except Exception as error:
+        refused = disk_error(error, among=str(path))
+        if refused is None:
+            raise
+        raise refused from error
     finally:
         shutil.rmtree(spare, ignore_errors=True)
 

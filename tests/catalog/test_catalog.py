@@ -79,6 +79,16 @@ def test_nothing_else_is_accessible(tmp_path, query, message):
         connection.execute(query)
 
 
+def test_a_refused_file_names_the_catalog_to_open_in_duckdb(tmp_path):
+    results = make_catalog(tmp_path / "my audit", SAMPLES)
+
+    with (
+        pytest.raises(InputError, match=r"duckdb -readonly '.*/my audit/.*audit\.duckdb'$"),
+        open_catalog(results) as connection,
+    ):
+        connection.execute("from read_csv('labels.csv')")
+
+
 def test_an_unknown_table_is_answered_with_the_nearest(tmp_path):
     results = make_catalog(tmp_path, SAMPLES)
 

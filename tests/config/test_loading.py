@@ -297,6 +297,7 @@ def test_missing_models_and_names_of_objects_are_missing_files(tmp_path):
         ("corpora", {"digits": {"shards": 5}}, "corpora.digits.shards: Input should be a valid "),
         ("corpora", {"web": {"shards": [5]}}, "corpora.web.shards.0: Input should be"),
         ("corpora", {"a b": {"shards": "a.tar"}}, "corpora.a b: String should match pattern"),
+        ("corpora", {False: {"shards": "a.tar"}}, "corpora: the name False is not text, as YAML"),
         ("worlds", {"w": {"corpora": {}}}, "worlds.w.kind is missing."),
         ("worlds", {"w": {"kind": "glyf"}}, "worlds.w.kind: 'glyf' is not 'glyphs', 'digits'"),
         ("recipes", {"r": 5}, "recipes.r: Input should be a valid dictionary (given: 5)"),
