@@ -16,6 +16,7 @@ from clipaudit.reports.wiring import ReportFiles
 from clipaudit.runs.start import (
     refuse_excess_of,
     refuse_failures_of,
+    register_again,
     remove_outdated_parts,
 )
 from clipaudit.steps.allowance import name_run
@@ -47,6 +48,7 @@ config["remote"] = RUN.remote.model_dump(mode="json")
 config["shared_store"] = RUN.shared_store and RUN.shared_store.model_dump()
 config["limits"] = RUN.limits and RUN.limits.model_dump()
 name_run()
+register_again(Path(RESULTS), Path(STORE))
 # absolute: a relative path would start at the file of each rule, also of a plug-in's
 ENVIRONMENT = f"{workflow.basedir}/envs/{RUN.software.environment}.yaml"
 

@@ -286,8 +286,8 @@ def _describe(fault: Any, model: type[Settings]) -> str:  # noqa: ANN401
         return f"{where} is not a setting.{hint}"
     if fault["type"] == "string_type" and fault["loc"][-1] == "[key]":
         return (
-            f"{'.'.join(place[:-1])}: the name {fault['input']!r} is not text, as YAML reads numbers, "
-            "yes, no, on and off. Write it in quotes."
+            f"{'.'.join(place[:-1])}: the name {fault['input']!r} is not text, as YAML reads "
+            "numbers, yes, no, on and off. Write it in quotes."
         )
     message = fault["msg"].removeprefix("Value error, ").partition(" or instance of ")[0]
     if fault["type"] == "missing":

@@ -211,7 +211,8 @@ def vector_columns(
 ) -> list[VectorColumn]:
     """Return a column for each encoder that embedded some of the corpora, by the encoder's name.
 
-    Objects that are `gone` have no vectors. No name is that of a column of `scores`. Raise StoreError as for `score_tables`.
+    Objects that are `gone` have no vectors. No name is that of a column of `scores`. Raise
+    StoreError as for `score_tables`.
     """
     taken = {score.name for table in scores for score in table.scores}
     columns = []

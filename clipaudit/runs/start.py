@@ -1,6 +1,7 @@
 """Refuse to start a run that cannot end well, and remove what it would leave outdated."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,20 @@ def refuse_failures_of(run: "Settings") -> None:
         refuse_shortages(run)
     except ClipauditError as error:
         stop_with(error)
+
+
+def register_again(results: Path, store: Path) -> None:
+    """Register a results folder whose record is missing: it was moved, or the record was lost.
+
+    Each job does, but a run that has nothing to do starts none, and `clipaudit gc` would collect
+    what the folder names. Nothing happens before the first job, and in a store that is read-only.
+    """
+    from clipaudit.store.roots import is_mounted, register
+    from clipaudit.store.store import Store
+
+    if is_mounted(results) and store.is_dir():
+        with suppress(OSError):
+            register(Store(store), results)
 
 
 def remove_outdated_parts(run: "Settings", results: Path) -> int:

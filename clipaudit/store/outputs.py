@@ -39,9 +39,10 @@ def write_whole(path: Path, content: bytes) -> None:
 def whole_output(path: Path, *, force: bool, mark: str | None = None) -> Iterator[Path]:
     """Give a path for writing a file or folder, which becomes `path` when the block ends.
 
-    If the block raises, nothing remains; a full disk raises StoreError. Without `force`, an existing `path` raises InputError.
-    With `force`, a file is replaced, and a folder only if it is empty or holds the file `mark`, as
-    our folders do: other folders are never emptied and raise InputError.
+    If the block raises, nothing remains; a full disk raises StoreError. Without `force`, an
+    existing `path` raises InputError. With `force`, a file is replaced, and a folder only if it is
+    empty or holds the file `mark`, as our folders do: other folders are never emptied and raise
+    InputError.
     """
     _refuse(path, force, mark)
     try:

@@ -54,8 +54,8 @@ def read_batches(path: Path, *, rows: int = BATCH_ROWS) -> Iterator[pa.RecordBat
             raise  # an error of the disk, not of the file: clipaudit.store.disks handles it
         said = plain(str(error).splitlines()[0].rstrip("."))
         raise StoreError(
-            f"{path}: cannot be read as Parquet: {said}. Remove it and run the same command again: "
-            "results missing in the store are computed."
+            f"{path}: cannot be read as Parquet: {said}. `clipaudit verify --repair --configfile "
+            "SETTINGS` computes it again."
         ) from error
 
 

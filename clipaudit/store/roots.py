@@ -15,11 +15,21 @@ from clipaudit.store.store import Store, replace_text
 
 
 def register(store: Store, results: Path) -> None:
-    """Remember that pointers below `results` name objects of this store."""
+    """Remember that pointers below `results` name objects of this store.
+
+    The folder gets its folder of placements, by which `is_mounted` knows it.
+    """
     path = os.path.abspath(results)
     file = _folder(store) / f"{hashlib.sha256(os.fsencode(path)).hexdigest()[:32]}.json"
-    if not file.exists():
-        replace_text(file, json.dumps({"results": path}) + "\n")
+    text = json.dumps({"results": path}) + "\n"
+    (results / ".actions").mkdir(parents=True, exist_ok=True)
+    if not file.exists() or file.read_text() != text:  # a crash of the machine truncates it
+        replace_text(file, text)
+
+
+def is_mounted(results: Path) -> bool:
+    """Return whether a registered folder is there: an empty one is where its disk belongs."""
+    return (results / ".actions").is_dir()
 
 
 def roots(store: Store) -> list[Path]:
@@ -36,8 +46,8 @@ def _root(file: Path) -> Path:
         return Path(json.loads(file.read_text())["results"])
     except (KeyError, TypeError, ValueError) as error:
         raise StoreError(
-            f"{file}: not the record of a results folder ({error!r}). Remove it, and run each run "
-            "that uses this store again: its first job writes the record."
+            f"{file}: not the record of a results folder ({error!r}). Remove it, and start each "
+            "run that uses this store again: it writes the record anew."
         ) from error
 
 

@@ -99,8 +99,8 @@ class Store:
         fault = self.fault(pointer)
         if fault:
             raise StoreError(
-                f"{path}: {fault}. Remove it and run the same command again: "
-                "results missing in the store are computed."
+                f"{path}: {fault}. `clipaudit verify --repair --configfile SETTINGS` computes it "
+                "again."
             )
         if self.has_reason(pointer.digest):
             raise TooSmall(self.reason(pointer))

@@ -170,7 +170,7 @@ def test_a_file_that_is_damaged_while_it_is_read_is_reported(tmp_path, damage):
 
     damage(path)
 
-    with pytest.raises(StoreError, match=r"rows\.parquet: cannot be read as Parquet: .*Remove it"):
+    with pytest.raises(StoreError, match=r"rows\.parquet: cannot be read as Parquet: .*--repair"):
         list(batches)
 
 

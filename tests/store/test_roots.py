@@ -25,5 +25,16 @@ def test_a_truncated_record_of_a_folder_is_refused(tmp_path):
         roots(store)
 
 
+def test_a_truncated_record_is_written_again_by_its_run(tmp_path):
+    store = Store(tmp_path / "store")
+    register(store, tmp_path / "results")
+    (record,) = (store.root / "roots").iterdir()
+    record.write_text("")
+
+    register(store, tmp_path / "results")
+
+    assert roots(store) == [tmp_path / "results"]
+
+
 def test_a_store_without_a_run_has_no_roots(tmp_path):
     assert roots(Store(tmp_path)) == []

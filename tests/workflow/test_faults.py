@@ -58,7 +58,7 @@ def test_an_altered_object_is_found_and_never_used(project):
     (project.store / "actions").rename(project.store / "forgotten")
     output = project.run(target="results_micro/manifests/large/all/00000.json", ok=False)
     assert "its content is" in output
-    assert "Remove it and run the same command again" in output
+    assert "`clipaudit verify --repair --configfile SETTINGS` computes it again" in output
 
 
 def test_code_edited_during_a_run_stops_the_step(fresh):

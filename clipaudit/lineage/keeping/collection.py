@@ -68,6 +68,7 @@ from clipaudit.lineage.keeping.reachability import (
     results_root,
 )
 from clipaudit.store.actions import ActionCache
+from clipaudit.store.roots import is_mounted
 from clipaudit.store.store import Store
 
 
@@ -171,7 +172,8 @@ class _Collector:
 
     def _roots(self) -> _Roots:
         """Return what the roots name now, and the missing results folders."""
-        folders = sorted(self.folders.union(registered(self.store), beside(self.store)))
+        known = registered(self.store)
+        folders = sorted(self.folders.union(known, beside(self.store)))
         named, gone = pin_roots(self.store), list[Path]()
         if not folders and not named:
             raise StoreError(
@@ -179,6 +181,9 @@ class _Collector:
                 "would be garbage. Give yours with --results."
             )
         for folder in folders:
+            if folder in known and not is_mounted(folder):
+                gone.append(folder)
+                continue
             try:
                 named.append(results_root(folder))
             except FileNotFoundError:
@@ -186,7 +191,8 @@ class _Collector:
         if gone and self.needs_all:
             raise StoreError(
                 f"{', '.join(map(str, gone))}: used this store and cannot be found. Put it back "
-                "or mount its disk; --forget-missing stops keeping what it named."
+                "or mount its disk. If it was moved, start its run again, or name the new folder "
+                "by --results; --forget-missing then forgets the old one, and what it named."
             )
         return named, gone
 

@@ -41,19 +41,24 @@ def pointer_files(results: Path) -> list[Path]:
 
 
 def read_pointer(results: Path, path: Path) -> Pointer | None:
-    """Return the pointer at a path; None for another JSON file, or a missing one.
+    """Return the pointer at a path; None for another file, or a missing one.
 
-    Raise StoreError for a damaged pointer: it is not JSON, or not a pointer despite a placement.
+    Raise StoreError for a damaged pointer: it is not a pointer despite a placement, or it is blank
+    or a truncated line of JSON, as a power cut leaves pointers.
     """
     try:
         return Pointer.read(path)
     except StoreError:
         if not path.is_file():
             return None
-        placed = results / ".actions" / path.relative_to(results)
-        if placed.is_file() or not _is_json(path):
+        if has_placement(results, path) or _is_truncated(path):
             raise
         return None
+
+
+def has_placement(results: Path, path: Path) -> bool:
+    """Return whether an action placed the file, even if the placement is damaged."""
+    return (results / ".actions" / path.relative_to(results)).is_file()
 
 
 def _digest(results: Path, inside: str) -> str | None:
@@ -177,21 +182,33 @@ def pinned_snapshots(store: Store) -> Mapping[str, Snapshot]:
     return found
 
 
-def _is_json(path: Path) -> bool:
+def _is_truncated(path: Path) -> bool:
     try:
-        json.loads(path.read_bytes())
-    except ValueError:
-        return False
+        content = path.read_bytes().strip(b"\0 \n")
     except OSError as error:
         raise _unreadable(path, error) from error
-    return True
-
-
-def _json_files(results: Path, inside: str = "") -> Iterator[str]:
-    """Yield JSON files below a folder, relative to `results`, without hidden files and folders."""
+    if not content or b"\n" in content or not content.startswith(b"{"):
+        return not content
     try:
-        with os.scandir(results / inside) as entries:
-            listed = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
+        json.loads(content)
+    except ValueError:
+        return True
+    return False
+
+
+def _json_files(
+    results: Path, inside: str = "", above: frozenset[str] = frozenset()
+) -> Iterator[str]:
+    """Yield JSON files below a folder, relative to `results`, without hidden files and folders.
+
+    Linked folders count, as a stage may lie on another disk, except links to a folder `above`.
+    """
+    place = os.path.realpath(results / inside)
+    if place in above:
+        return
+    try:
+        with os.scandir(place) as entries:
+            listed = [(entry.name, entry.is_dir()) for entry in entries]
     except FileNotFoundError:
         return  # removed after it was listed
     except OSError as error:
@@ -200,7 +217,7 @@ def _json_files(results: Path, inside: str = "") -> Iterator[str]:
         if name.startswith("."):
             continue
         if is_folder:
-            yield from _json_files(results, f"{inside}{name}/")
+            yield from _json_files(results, f"{inside}{name}/", above | {place})
         elif name.endswith(".json"):
             yield f"{inside}{name}"
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clipaudit.errors import StoreError
-from clipaudit.lineage.keeping.reachability import known_placement, pointer_files
+from clipaudit.lineage.keeping.reachability import has_placement, known_placement, pointer_files
 from clipaudit.lineage.keeping.verification import Fault
 from clipaudit.steps.command import snakemake_command
 from clipaudit.store.actions import ActionCache
@@ -46,8 +46,9 @@ class Outcome:
 def mend(results: Path, store: Store, faults: Sequence[Fault]) -> dict[Path, str | None]:
     """Move damaged objects aside, remake links, and remove the pointers of lost objects.
 
-    Return the removed pointers that the workflow knows, in path order, each with the digest that it
-    named or should have named, None if unknown.
+    A file that no action placed is not removed, even if it is blank. Return the removed pointers
+    that the workflow knows, in path order, each with the digest that it named or should have named,
+    None if unknown.
     """
     for fault in faults:
         if fault.kind in _ASIDE and fault.digest:
@@ -61,6 +62,7 @@ def mend(results: Path, store: Store, faults: Sequence[Fault]) -> dict[Path, str
         fault.pointer: fault.digest or _given(store, placed.get(fault.pointer))
         for fault in faults
         if fault.kind in _REMADE and fault.pointer
+        if fault.kind != "pointer" or has_placement(results, fault.pointer)
     }
     targets = {path: _declared(placed, path) for path in lost}
     removed = {
@@ -96,7 +98,8 @@ def _put_into_quarantine(store: Store, digest: str) -> None:
     aside.parent.mkdir(exist_ok=True)
     with suppress(FileNotFoundError):
         os.replace(store.path(digest), aside)
-        os.utime(aside)  # the grace period of `clipaudit gc` starts now
+        # the grace period of `clipaudit gc` starts now; a group's object behind a link has its own
+        os.utime(aside, follow_symlinks=False)
 
 
 def _declared(placed: Mapping[Path, Placement], path: Path) -> list[Path]:

@@ -1,5 +1,6 @@
 import fcntl
 import os
+import shutil
 import time
 
 import pytest
@@ -12,7 +13,7 @@ from clipaudit.lineage.keeping.collection import collect
 from clipaudit.lineage.keeping.leftovers import Amount
 from clipaudit.lineage.snapshots import pin, snapshot
 from clipaudit.store.actions import ActionCache
-from clipaudit.store.roots import roots
+from clipaudit.store.roots import register, roots
 from clipaudit.store.store import Store, replace_text
 
 YEAR = 365 * 86_400  # seconds
@@ -161,7 +162,7 @@ def test_a_store_without_a_known_results_folder_is_not_collected(tmp_path):
 
 def test_a_missing_results_folder_stops_collection_until_it_is_forgotten(world):
     world.put("named by whom", days=30)
-    world.results.rmdir()
+    shutil.rmtree(world.results)
 
     assert world.collect(delete=False).gone == [world.results]
     with pytest.raises(StoreError, match="used this store and cannot be found"):
@@ -169,6 +170,31 @@ def test_a_missing_results_folder_stops_collection_until_it_is_forgotten(world):
     world.collect(forget_missing=True)
 
     assert (world.contents(), roots(world.store)) == (set(), [])
+
+
+def test_an_empty_folder_where_a_disk_belongs_stops_collection(world):
+    outputs = world.act(key(1), "named", days=30)
+    world.point("here", key(1), outputs["0"])
+    (world.folder / "unmounted").mkdir()
+    world.results.rename(world.folder / "unmounted/results")
+    world.results.mkdir()
+
+    assert world.collect(delete=False).gone == [world.results]
+    with pytest.raises(StoreError, match="used this store and cannot be found"):
+        world.collect()
+    assert world.contents() == {"named"}
+
+
+def test_what_lies_behind_a_linked_folder_is_kept(world):
+    outputs = world.act(key(1), "named", days=30)
+    world.point("stage/here", key(1), outputs["0"])
+    (world.results / "stage").rename(world.folder / "another disk")
+    (world.results / "stage").symlink_to(world.folder / "another disk")
+    (world.results / "loop").symlink_to(world.results)
+
+    world.collect()
+
+    assert world.contents() == {"named"}
 
 
 @pytest.mark.parametrize("text", ["", "{", '{"digest": '])
@@ -186,7 +212,7 @@ def test_an_unregistered_results_folder_beside_the_store_counts(world):
     outputs = world.act(key(1), "named", days=30)
     world.point("here", key(1), outputs["0"])
     world.results.rename(world.folder / "copied")
-    world.results.mkdir()
+    register(world.store, world.results)
 
     world.collect()
 
@@ -195,6 +221,7 @@ def test_an_unregistered_results_folder_beside_the_store_counts(world):
 
 def test_a_json_file_that_is_not_a_pointer_is_ignored(world):
     (world.results / "notes.json").write_text('{"mine": 1}')
+    (world.results / "lines.json").write_text('{"mine": 1}\n{"mine": 2}\n')
 
     assert world.collect().roots == {str(world.results): 0}
 

@@ -69,6 +69,14 @@ def test_an_epoch_whose_model_is_missing_stays_a_fault(run):
     assert [fault.pointer for fault in run.verify().broken] == [epoch]
 
 
+def test_a_file_that_no_action_placed_is_never_removed(run):
+    notes = run.results / "notes.json"
+    notes.write_text("")
+
+    assert mended(run) == {}
+    assert notes.exists()
+
+
 def test_a_damaged_object_that_nothing_names_is_only_moved_aside(run):
     run.alter("one", "xxx")
     run.pointers["one"].unlink()
