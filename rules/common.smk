@@ -48,7 +48,7 @@ config["remote"] = RUN.remote.model_dump(mode="json")
 config["shared_store"] = RUN.shared_store and RUN.shared_store.model_dump()
 config["limits"] = RUN.limits and RUN.limits.model_dump()
 name_run()
-register_again(Path(RESULTS), Path(STORE))
+register_again(RUN)
 # absolute: a relative path would start at the file of each rule, also of a plug-in's
 ENVIRONMENT = f"{workflow.basedir}/envs/{RUN.software.environment}.yaml"
 

@@ -41,18 +41,21 @@ def refuse_failures_of(run: "Settings") -> None:
         stop_with(error)
 
 
-def register_again(results: Path, store: Path) -> None:
+def register_again(run: "Settings") -> None:
     """Register a results folder whose record is missing: it was moved, or the record was lost.
 
     Each job does, but a run that has nothing to do starts none, and `clipaudit gc` would collect
     what the folder names. Nothing happens before the first job, and in a store that is read-only.
     """
     from clipaudit.store.roots import is_mounted, register
+    from clipaudit.store.sharing import group_rights
     from clipaudit.store.store import Store
 
-    if is_mounted(results) and store.is_dir():
-        with suppress(OSError):
-            register(Store(store), results)
+    shared = [run.shared_store.path] if run.shared_store and run.shared_store.write else []
+    for store in map(Path, [run.store, *shared]):
+        if is_mounted(Path(run.results)) and store.is_dir():
+            with suppress(OSError), group_rights(store):
+                register(Store(store), Path(run.results))
 
 
 def remove_outdated_parts(run: "Settings", results: Path) -> int:
