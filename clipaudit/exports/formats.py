@@ -217,8 +217,8 @@ def vector_columns(
     taken = {score.name for table in scores for score in table.scores}
     columns = []
     for encoder in folders(results / "embeddings"):
-        files = score_files(results / "embeddings" / encoder, store, corpora)
-        files = current_files(files, gone)
+        stored = score_files(results / "embeddings" / encoder, store, corpora)
+        files = current_files(stored, gone)
         if files:
             name = free_name(column_name("vector", encoder), taken)
             columns.append(VectorColumn.described(name, encoder, files))

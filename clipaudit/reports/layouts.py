@@ -5,6 +5,7 @@ columns name the printed rows and columns, and what each printed line of a row s
 the report table is one printed row, a `Listing` names its fields.
 """
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
@@ -129,11 +130,35 @@ def interval(
     return f"[{', '.join(bounds)}]"
 
 
-def measured(row: Row, column: str, *, digits: int = 1, sign: bool = False, unit: str = "") -> str:
-    """Format a fraction in percent, with the interval of `<column>_low` to `<column>_high`.
+def measured(
+    row: Row,
+    column: str,
+    *,
+    bounds: str = "",
+    digits: int = 1,
+    sign: bool = False,
+    unit: str = "",
+) -> str:
+    """Format a fraction in percent, with the interval of `<bounds>_low` to `<bounds>_high`.
 
+    The bounds are those of `column` by default. A fraction within 0.1 % of 0 or 100 % has two
+    significant digits of that distance, and its bounds as many decimals: "0.024 % [0.012, 0.042]".
     Returns "" for None; without bounds only the fraction.
     """
-    value = percent(row[column], digits=digits, sign=sign)
-    bounds = interval(row[f"{column}_low"], row[f"{column}_high"], digits=digits, sign=sign)
-    return f"{value}{unit} {bounds}".strip() if value else ""
+    value = row[column]
+    if value is not None and not sign:
+        digits = max(digits, fine_digits(value))
+    low, high = (row[f"{bounds or column}_{end}"] for end in ("low", "high"))
+    found = interval(low, high, digits=digits, sign=sign)
+    text = percent(value, digits=digits, sign=sign)
+    return f"{text}{unit} {found}".strip() if text else ""
+
+
+def fine_digits(value: float) -> int:
+    """Return the decimals of a percentage that would otherwise be rounded to 0 or 100; else 0.
+
+    >>> [fine_digits(value) for value in (0.0, 0.012, 0.00024, 0.9998, 1.0)]
+    [0, 0, 3, 3, 0]
+    """
+    away = min(abs(value), abs(1 - value))  # from 0 or 1
+    return 0 if away == 0 or away >= 0.001 else 1 - math.floor(math.log10(100 * away))

@@ -30,7 +30,47 @@ def test_the_interval_of_the_largest_share_allows_for_its_choice():
 
     assert "40.0 % [19.0, 63.0]" in found.headline
     assert found.lines[0][-1] == "40.0 % [23.0, 59.0]"
-    assert found.note.endswith("its interval allows for that choice.")
+    assert "The answer names the largest share of several; its interval" in found.note
+
+
+def test_without_a_copy_no_share_is_called_the_largest():
+    assert "largest" not in copies_answer({"copies_summary": [NONE, NONE]}).note
+
+
+def test_small_and_large_shares_are_not_rounded_to_none_and_all():
+    share = {"share": 12 / 50_000, "largest_low": 0.00012, "largest_high": 0.00042}
+    rare = {**SUMMARY, "images": 50_000, **share}
+    within = {**WITHIN, "images": 1_000_000, "repeats": 300, "share": 0.0003}
+
+    found = copies_answer({"copies_summary": [rare], "copies_within": [within]})
+
+    assert found.headline.endswith("have a copy in the training data, 0.024 % [0.012, 0.042].")
+    assert "repeat another one, 0.030 %;" in found.sentences[1].text
+
+
+def test_a_test_set_of_which_no_image_was_read_is_named():
+    unread = {**NONE, "testset_title": "B", "images": 0, "share": None}
+
+    found = copies_answer({"copies_summary": [NONE, unread]})
+
+    assert found.headline == "No copy of an image of A was found; no image of B could be read."
+    assert found.sentences[1].text == "B: no image could be read, so none was compared."
+    assert copies_answer({"copies_summary": [unread]}).headline == (
+        "Cannot be said: no image of B could be read."
+    )
+
+
+def test_without_a_training_image_nothing_is_said():
+    found = copies_answer({"copies_summary": [{**NONE, "searched": 0}]})
+
+    assert found.headline == "Cannot be said: no training image could be read."
+
+
+def test_a_single_copy_is_told_in_the_singular():
+    found = copies_answer({"copies_summary": [{**SUMMARY, "with_copy": 1, "training_images": 1}]})
+
+    assert found.headline.startswith("Yes: 1 of 30 images of Val has a copy")
+    assert found.sentences[0].text.endswith("; 1 training image is a copy of them.")
 
 
 def test_further_test_sets_with_copies_are_named():
@@ -80,7 +120,7 @@ def test_repeats_without_images_have_no_share():
 
     (sentence,) = copies_answer({"copies_within": [empty]}).sentences
 
-    assert sentence.text == "0 of 0 images of Web repeat another one; the largest group has 0."
+    assert sentence.text == "0 of 0 images of Web repeat another one."
 
 
 def test_repeats_in_a_sample_are_stated_of_the_sample():
@@ -116,5 +156,9 @@ def test_the_answer_states_what_the_search_misses_and_what_it_calls_copies(calle
     )
 
 
-def test_without_compared_pairs_nothing_is_said_of_them():
-    assert copies_answer(made(None)).sentences[0].text.endswith("some made by crop.")
+@pytest.mark.parametrize("pairs", [{"verified_false_positives": None}, {"negative_pairs": 0}])
+def test_without_compared_pairs_nothing_is_said_of_them(pairs):
+    tables = made(0)
+    tables["copies_thresholds"][0] |= pairs
+
+    assert copies_answer(tables).sentences[0].text.endswith("some made by crop.")

@@ -6,7 +6,7 @@ from clipaudit.copies.fixed import MOST
 from clipaudit.plaindata import Row
 from clipaudit.plaintext import plain
 from clipaudit.reports.answers import CONTROL, Answer, Sentence, Tables, cannot, listed
-from clipaudit.reports.layouts import MISSING, count, interval, percent
+from clipaudit.reports.layouts import MISSING, count, fine_digits, measured, percent
 
 
 def copies_answer(tables: Tables) -> Answer:
@@ -26,33 +26,52 @@ def copies_answer(tables: Tables) -> Answer:
             for row in rows
         ),
         "A copy is the same image, re-encoded, resized or edited. Every candidate pair was checked "
-        f"by its pixels.{_OF_LARGEST if len(rows) > 1 else ''}",
+        f"by its pixels.{_of_largest(rows)}",
     )
 
 
-_OF_LARGEST = (
-    " The first line has the largest share of several; its interval allows for that choice."
-)
 _ONLY_REPEATS = "No test set is named, so only repeats were searched for."
+
+
+def _of_largest(rows: Sequence[Row]) -> str:
+    if len(rows) < 2 or not any(row["with_copy"] for row in rows):
+        return ""
+    return (
+        " The answer names the largest share of several; its interval allows for that choice, and "
+        "is wider than the one in this table."
+    )
 
 
 def _headline(rows: Sequence[Row]) -> str:
     if not rows:
         return cannot("no test set was searched for")
+    if not rows[0]["searched"]:
+        return cannot("no training image could be read")
+    unread = [row["testset_title"] for row in rows if not row["images"]]
+    if len(unread) == len(rows):
+        return cannot(f"no image of {listed(unread)} could be read")
+    limit = f"; no image of {listed(unread)} could be read" if unread else ""
     found = [row for row in rows if row["with_copy"]]
     if not found:
         where = " in the sample that was searched" if rows[0]["is_sampled"] else ""
-        titles = listed([row["testset_title"] for row in rows])
-        return f"No copy of an image of {titles} was found{where}."
+        titles = listed([row["testset_title"] for row in rows if row["images"]])
+        return f"No copy of an image of {titles} was found{where}{limit}."
     most = max(found, key=lambda row: row["share"])
-    bounds = interval(most["largest_low"], most["largest_high"])
     others = [row["testset_title"] for row in found if row is not most]
     return (
-        f"Yes: {_least(most)}{count(most['with_copy'])} of {count(most['images'])} images of "
-        f"{plain(most['testset_title'])} have a copy in the training data, "
-        f"{percent(most['share'], digits=1)} % {bounds}"
-        f"{f'; so do images of {listed(others)}' if others else ''}."
+        f"Yes: {_least(most)}{count(most['with_copy'])} of {_images(most['images'])} of "
+        f"{plain(most['testset_title'])} {_verb(most['with_copy'], 'has', 'have')} a copy in the "
+        f"training data, {measured(most, 'share', bounds='largest', unit=' %')}"
+        f"{f'; so do images of {listed(others)}' if others else ''}{limit}."
     )
+
+
+def _images(number: int, kind: str = "") -> str:
+    return f"{count(number)} {kind}image{'' if number == 1 else 's'}"
+
+
+def _verb(number: int, one: str, several: str) -> str:
+    return one if number == 1 else several
 
 
 def _least(row: Row) -> str:
@@ -68,20 +87,27 @@ def _of_tests(rows: Sequence[Row]) -> Iterator[Sentence]:
         "edited": "edited",
     }
     for row in rows:
+        if not row["images"]:
+            yield Sentence(
+                f"{plain(row['testset_title'])}: no image could be read, so none was compared.",
+                "copies_summary",
+                "Limit",
+            )
+            continue
         parts = [f"{count(row[name])} {kind}" for name, kind in kinds.items() if row[name]]
         what = f" ({', '.join(parts)})" if parts else ""
         yield Sentence(
             f"{plain(row['testset_title'])}: {_least(row)}{count(row['with_copy'])} of "
-            f"{count(row['images'])} "
-            f"images have a copy{what}; {count(row['training_images'])} training images are "
-            "copies of them.",
+            f"{_images(row['images'])} {_verb(row['with_copy'], 'has', 'have')} a copy{what}; "
+            f"{_images(row['training_images'], 'training ')} "
+            f"{_verb(row['training_images'], 'is a copy', 'are copies')} of them.",
             "copies_summary",
         )
         if row["crowded"]:
             yield Sentence(
-                f"{plain(row['testset_title'])}: {count(row['crowded'])} training images resemble "
-                f"{MOST} test images or more. Each was compared with the {MOST} nearest, so more "
-                "test images may have a copy.",
+                f"{plain(row['testset_title'])}: {_images(row['crowded'], 'training ')} "
+                f"{_verb(row['crowded'], 'resembles', 'resemble')} {MOST} test images or more. "
+                f"Each was compared with the {MOST} nearest, so more test images may have a copy.",
                 "copies_summary",
                 "Limit",
             )
@@ -96,19 +122,25 @@ def _of_tests(rows: Sequence[Row]) -> Iterator[Sentence]:
 
 def _repeats(tables: Tables) -> Iterator[Sentence]:
     for row in tables.get("copies_within", ()):
-        of = "sampled images" if row["is_sampled"] else "images"
+        kind = "sampled " if row["is_sampled"] else ""
         more = " in the sample" if row["is_sampled"] else ""
         yield Sentence(
-            f"{count(row['repeats'])} of {count(row['images'])} {of} of "
-            f"{plain(row['corpus_title'])} repeat another one{more}{_percent(row['share'])}; the "
-            f"largest group has {count(row['largest'])}.",
+            f"{count(row['repeats'])} of {_images(row['images'], kind)} of "
+            f"{plain(row['corpus_title'])} {_verb(row['repeats'], 'repeats', 'repeat')} another "
+            f"one{more}{_percent(row['share'])}{_largest(row)}.",
             "copies_within",
             "Repeats",
         )
 
 
 def _percent(share: float | None) -> str:
-    return "" if share is None else f", {percent(share, digits=1)} %"
+    if share is None:
+        return ""
+    return f", {percent(share, digits=max(1, fine_digits(share)))} %"
+
+
+def _largest(row: Row) -> str:
+    return f"; the largest group has {count(row['largest'])}" if row["repeats"] else ""
 
 
 def _recall(tables: Tables) -> Iterator[Sentence]:
@@ -138,7 +170,7 @@ def _recall(tables: Tables) -> Iterator[Sentence]:
 
 def _called(row: Row | None) -> str:
     """Return how many pairs of different images a method calls copies, if they were compared."""
-    if row is None or row["verified_false_positives"] is None:
+    if row is None or not row["negative_pairs"] or row["verified_false_positives"] is None:
         return ""
     called = f"{count(row['verified_false_positives'])} copies"
     return (
@@ -149,7 +181,4 @@ def _called(row: Row | None) -> str:
 
 def _share(row: Row, name: str) -> str:
     """Return a share in percent, with its interval; MISSING for a set without images."""
-    if row[name] is None:
-        return MISSING
-    bounds = interval(row[f"{name}_low"], row[f"{name}_high"])
-    return f"{percent(row[name], digits=1)} % {bounds}".strip()
+    return measured(row, name, unit=" %") or MISSING

@@ -1,0 +1,17 @@
+import pyarrow as pa
+import pytest
+
+from clipaudit.reports.drawing import figure_bytes
+from clipaudit.reports.drawings import draw_figure
+
+FORMS = ["bars", "curves", "differences", "dots", "histograms", "scatter", "steps", "tallies"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_table_without_rows_is_drawn_as_a_note(form):
+    table = pa.table({"value": pa.array([], pa.float64())})
+
+    svg, png = figure_bytes(draw_figure(form, table, {"empty": "no images"}))
+
+    assert b"no images" in svg
+    assert png.startswith(b"\x89PNG")
