@@ -101,7 +101,8 @@ def _verified(
     found.search()
     if not found.verified:
         reason = (
-            "The SQL was not run again: there is too much to read. --seconds allows more time."
+            f"The cells were not verified: there is too much to read within {seconds:g} s. "
+            "--seconds allows more time."
             if found.verified is None
             else "The installed clipaudit gives other values: some of its code was changed since."
         )

@@ -207,6 +207,32 @@ def test_files_are_distinguished_by_labels_without_time(run):
     assert (answer["verified"], answer["parts"]) == (None, None)
     assert [each["labels"] for each in answer["edges"]] == [{"corpus": "a"}]
     assert "--seconds allows more time" in answer["notes"][0]
+    assert "too much to read within 0 s" in answer["notes"][0]
+
+
+def test_a_refuted_restriction_is_not_run_again(run, monkeypatch):
+    ranks = f"select corpus, rank() over (order by mean) as place from ({MEANS}) order by corpus"
+    run.report("probe", ranks, {"scores": scores(run, a=[1], b=[2], c=[3])})
+    ran, table = [], witness.report_table
+    monkeypatch.setattr(
+        witness,
+        "report_table",
+        lambda sql, views, given: ran.append(views) or table(sql, views, given),
+    )
+
+    asked(run, "probe", "corpus = 'c'", "place")
+
+    assert [len(views["scores"]) for views in ran] == [1, 0, 3]
+
+
+def test_all_rows_are_verified_also_when_time_is_up(run, monkeypatch):
+    monkeypatch.setattr(witness, "CLOCK_PER_WORK", 0)
+    run.report("probe", MEANS, {"scores": scores(run, a=[1], b=[2])})
+
+    answer = asked(run, "probe", "corpus = 'a'", "mean")
+
+    assert (answer["verified"], answer["parts"]["scores"]["files"]) == (True, 2)
+    assert "not finished in 20 s (--seconds): scores, corpus: a" in answer["notes"][0]
 
 
 def test_views_of_many_files_are_left_out_first(run, monkeypatch):
