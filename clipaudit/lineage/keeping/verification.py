@@ -2,8 +2,8 @@
 
 Objects are hashed again, several in parallel, whatever their times say. A pointer is good if its
 object is, if the link beside it leads there, if a placement and a lineage record name its action,
-and if the user's files that the action read are unchanged: without them the object can be trusted,
-but not remade. Remote files are counted, not fetched.
+and if the bytes of the user's files that the action read still exist: without them the object can
+be trusted, but not remade. Remote files are counted, not fetched.
 """
 
 import os
@@ -22,7 +22,7 @@ from clipaudit.lineage.keeping.reachability import (
     read_pointer,
 )
 from clipaudit.remote.digests import RemoteDigests
-from clipaudit.remote.stubs import find_stub
+from clipaudit.remote.stubs import SUFFIX
 from clipaudit.remote.urls import is_url
 from clipaudit.steps.filedigests import FileDigests
 from clipaudit.store.placements import Placement
@@ -254,9 +254,9 @@ def _file_faults(
     made: Mapping[str, Sequence[Path]],
     report: Report,
 ) -> Iterator[Fault]:
-    """Yield user files that changed since an action read them, each file once.
+    """Yield user files whose bytes, as an action read them, are gone, each file once.
 
-    For a remote file, check only whether a later index found other bytes.
+    A moved file is not gone. For a remote file, check only whether a later index found other bytes.
     """
     read: dict[tuple[str, str], list[str]] = {}
     for key, record in records.items():
@@ -265,12 +265,18 @@ def _file_faults(
                 if file.action is None:
                     read.setdefault((file.path, file.digest), []).append(key)
     digests, remote = FileDigests(store.root / "files"), RemoteDigests(store)
-    at_urls = set()
+    at_urls: set[str] = set()
     for (name, digest), keys in read.items():
-        found = remote.recorded(name) if is_url(name) else _digest_now(results, name, digests)
-        if is_url(name) or (found is None and find_stub(digests.directory, digest)):
-            at_urls.add(digest)  # also a file that moved there after it was read
-            found = found or digest
+        if is_url(name):
+            at_urls.add(digest)
+            found: str | None = remote.recorded(name) or digest
+        else:
+            found = _digest_now(results, name, digests)
+            moved = None if found == digest else _moved(digest, digests)
+            if moved is not None:
+                found = digest
+                if moved.suffix == SUFFIX:
+                    at_urls.add(digest)
         if found != digest:
             paths = sorted(path for key in set(keys) for path in made[key])
             more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
@@ -291,3 +297,11 @@ def _digest_now(results: Path, name: str, digests: FileDigests) -> str | None:
         except InputError:
             continue
     return None
+
+
+def _moved(digest: str, digests: FileDigests) -> Path | None:
+    """Return a file or stub that has the bytes with this SHA-256 now; None if none is known."""
+    try:
+        return digests.locate(digest)
+    except InputError:
+        return None

@@ -193,3 +193,13 @@ def test_a_shard_moved_to_a_server_is_remote_and_not_missing(run):
     report = run.verify()
 
     assert (report.remote, report.faults) == (1, [])
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_shard_that_a_later_run_found_elsewhere_is_not_missing(run, tmp_path, replaced):
+    moved = run.shard.rename(tmp_path / "moved.tar")
+    FileDigests(run.store.root / "files").digest(moved)
+    if replaced:
+        run.shard.write_text("other")
+
+    assert run.verify().faults == []
