@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 import time
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,14 +27,15 @@ class FileDigests:
 
     directory: Path  # in the store, created with the first digest
 
-    def digest(self, path: Path) -> str:
+    def digest(self, path: Path, *, must_record: bool = True) -> str:
         """Return the SHA-256 of a file's bytes in hex, reading the file only if it changed.
 
-        Raise InputError for a file that is missing, unreadable or changes during the read.
+        Raise InputError for a file that is missing, unreadable or changes during the read, and
+        StoreError if its record cannot be written; without `must_record` the next call reads again.
         """
         path = Path(os.path.abspath(path))
         try:
-            return self._digest(path)
+            return self._digest(path, must_record)
         except OSError as error:
             raise InputError(
                 f"{path}: the file cannot be read ({error.strerror}). Check the path."
@@ -53,7 +54,7 @@ class FileDigests:
             return str(record["sha256"])
         return None
 
-    def _digest(self, path: Path) -> str:
+    def _digest(self, path: Path, must_record: bool) -> str:
         state = _state(path)
         if (known := self._memoized(path, state)) is not None:
             return known
@@ -64,8 +65,9 @@ class FileDigests:
                 f"{path}: the file changed during the read. Rerun when it is complete."
             )
         settled = abs(now - state[1]) > _SETTLED_NS
-        _write(self._record(path), {"state": state, "sha256": digest, "settled": settled})
-        _write(self._place(digest, path), {"path": os.fspath(path)})
+        with nullcontext() if must_record else suppress(StoreError):
+            _write(self._record(path), {"state": state, "sha256": digest, "settled": settled})
+            _write(self._place(digest, path), {"path": os.fspath(path)})
         return digest
 
     def locate(self, sha256: str) -> Path:
@@ -82,7 +84,7 @@ class FileDigests:
             if not isinstance(path, str):
                 continue
             try:
-                digest = self.digest(Path(path))
+                digest = self.digest(Path(path), must_record=False)
             except InputError as error:
                 troubles.append(str(error))
                 continue

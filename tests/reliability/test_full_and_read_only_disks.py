@@ -4,6 +4,7 @@ import errno
 import logging
 import sys
 from contextlib import suppress
+from hashlib import sha256
 from types import SimpleNamespace
 
 import click
@@ -14,7 +15,10 @@ from smalldisks import needs_mounts, on_a_small_disk, read_only
 
 from clipaudit.cli.options import Group
 from clipaudit.steps.workflow import LogFile, code, reporting
+from clipaudit.store.actions import ActionInput, Ingredients
 from clipaudit.store.disks import disk_error
+from clipaudit.store.placements import Placement, place
+from clipaudit.store.records import Execution, Record, write_record
 from clipaudit.store.store import Store, link_object, replace_text
 
 FILL = """
@@ -72,6 +76,20 @@ def test_a_read_only_store_can_be_verified(run):
 
     assert done.returncode == 0, done.stderr
     assert "all as they were written" in done.stdout
+
+
+@needs_mounts
+def test_a_file_without_a_record_is_verified_in_a_read_only_store(run):
+    (run / "0.tar").write_text("shard")
+    inputs = {"tars": [ActionInput(sha256(b"shard").hexdigest(), str(run / "0.tar"))]}
+    ran = Execution("2026-01-01T00:00:00", 1.0, "host", 100, 1, {}, {})
+    made_of = Ingredients("index", "code", {}, inputs, {})
+    write_record(Store(run / "store"), Record("a" * 64, made_of, {}, {}, ran))
+    place(run / "results", run / "results/here.json", Placement("a" * 64, "here", {}))
+
+    done = read_only(run / "store", *clipaudit(run, "verify", "--results", run / "results"))
+
+    assert (done.returncode, "unverifiable" in done.stdout) == (0, False), done.stderr
 
 
 @needs_mounts

@@ -1,3 +1,4 @@
+import errno
 import hashlib
 import multiprocessing
 import os
@@ -141,6 +142,21 @@ def test_a_record_that_cannot_be_written_is_named(tmp_path):
 
     with pytest.raises(StoreError, match="record cannot be"):
         FileDigests(tmp_path / "records").digest(write(tmp_path / "a.tar", b"one"))
+
+
+def test_a_file_is_found_although_its_record_cannot_be_written(files, tmp_path, monkeypatch):
+    path = write(tmp_path / "a.tar", b"one")
+    files.digest(path)
+    os.utime(path, ns=(OLD + 1, OLD + 1))
+    monkeypatch.setattr(filedigests, "replace_text", full_disk)
+
+    assert files.locate(sha256(b"one")) == path
+    with pytest.raises(StoreError, match=r"record cannot be written \(No space left"):
+        files.digest(path)
+
+
+def full_disk(path, text):
+    raise OSError(errno.ENOSPC, "No space left on device")
 
 
 def _digest_all(directory, paths):

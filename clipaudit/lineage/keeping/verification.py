@@ -293,7 +293,7 @@ def _digest_now(results: Path, name: str, digests: FileDigests) -> str | None:
     """Return a file's SHA-256, relative to the current folder or to the results folder's parent."""
     for path in (Path(name), Path(os.path.abspath(results)).parent / name):
         try:
-            return digests.digest(path)
+            return digests.digest(path, must_record=False)
         except InputError:
             continue
     return None

@@ -203,7 +203,7 @@ class Forecast:
             known = self._remote.recorded(path)
             return ActionInput(known, path) if known else None
         if not is_pointer(Path(path), self.results):
-            return ActionInput(self._digests.digest(Path(path)), path)
+            return ActionInput(self._digests.digest(Path(path), must_record=False), path)
         pointer, placed = self._placed_at(path)
         return ActionInput(pointer.digest, path, placed.labels, placed.action)
 
