@@ -63,24 +63,27 @@ def pin(store: Store, name: str, kept: Snapshot) -> None:
 
 def unpin(store: Store, name: str) -> None:
     """Remove a kept snapshot; raise InputError, with similar names, if there is none."""
-    pinned(store, name)
-    _file(store, name).unlink()
+    _pin_file(store, name).unlink()
 
 
 def pinned(store: Store, name: str) -> Snapshot:
-    """Return a kept snapshot; raise InputError, with similar names, if there is none."""
-    names = pins(store)
-    if name not in names:
-        raise InputError(
-            f"{store.root / 'pins'}: no pin {name!r}."
-            f"{did_you_mean(name, names) or ' No run is pinned.'}"
-        )
-    fields = json.loads(_file(store, name).read_text())
-    placed = {
-        path: Placed(Pointer(**each["pointer"]), Placement(**each["placement"]))
-        for path, each in fields["placed"].items()
-    }
-    return Snapshot(fields["results"], placed)
+    """Return a kept snapshot; raise InputError, with similar names, if there is none.
+
+    Raise StoreError for a pin that cannot be read.
+    """
+    file = _pin_file(store, name)
+    try:
+        fields = json.loads(file.read_text())
+        placed = {
+            path: Placed(Pointer(**each["pointer"]), Placement(**each["placement"]))
+            for path, each in fields["placed"].items()
+        }
+        return Snapshot(fields["results"], placed)
+    except (AttributeError, KeyError, OSError, TypeError, ValueError) as error:
+        raise StoreError(
+            f"{file}: not a pin ({error!r}). Restore the file, or remove it: objects that only it "
+            "kept will then be collected."
+        ) from error
 
 
 def pins(store: Store) -> list[str]:
@@ -205,6 +208,16 @@ def _store_of(results: Path) -> Store | None:
             root = Path(target).parents[2]
             return Store(root) if (root / "lineage").is_dir() else None
     return None
+
+
+def _pin_file(store: Store, name: str) -> Path:
+    names = pins(store)
+    if name not in names:
+        raise InputError(
+            f"{store.root / 'pins'}: no pin {name!r}."
+            f"{did_you_mean(name, names) or ' No run is pinned.'}"
+        )
+    return _file(store, name)
 
 
 def _file(store: Store, name: str) -> Path:

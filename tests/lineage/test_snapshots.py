@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 from tworuns import two_runs
 
-from clipaudit.errors import InputError
+from clipaudit.errors import InputError, StoreError
 from clipaudit.lineage.snapshots import (
     folder_run,
     open_run,
@@ -74,6 +74,17 @@ def test_an_unpinned_name_is_free_again(store, results):
 
     unpin(store, "first")
 
+    assert pins(store) == []
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"placed": {"here.json": {}}}'])
+def test_a_damaged_pin_is_named_and_can_be_removed(store, results, text):
+    pin(store, "first", snapshot(results))
+    (store.root / "pins/first.json").write_text(text)
+
+    with pytest.raises(StoreError, match=r"pins/first.json: not a pin .* Restore the file"):
+        open_run("first", store)
+    unpin(store, "first")
     assert pins(store) == []
 
 
