@@ -209,7 +209,9 @@ def _keys(table: pa.Table) -> list[tuple[str, str]]:
 def _row_groups(path: Path) -> Iterator[pa.Table]:
     with contextlib.suppress(FileNotFoundError), open_packed(path) as file:
         for number in range(file.num_row_groups):
-            yield file.read_row_group(number)
+            group = file.read_row_group(number)
+            # an older file lacks the last columns
+            yield pa.concat_tables([SCHEMA.empty_table(), group], promote_options="default")
 
 
 # --- SQL over all records ----------------------------------------------------------------------
@@ -229,14 +231,15 @@ def register_records(connection: "duckdb.DuckDBPyConnection", store: Store) -> N
     connection.register("loose_rows", loose.table.select(names))
     connection.execute("create or replace temp table loose_records as from loose_rows")
     connection.unregister("loose_rows")
-    query = f"select {', '.join(names)} from loose_records"
+    query = "from loose_records"
     packed = sorted(packed_folder(store).glob("[0-9a-f][0-9a-f].parquet"))
     if packed:
         files = ", ".join(_quote(str(path.absolute())) for path in packed)
         query += (
-            f" union all select {', '.join(names)} from read_parquet([{files}]) "
+            f" union all by name from read_parquet([{files}], union_by_name = true) "
             "anti join loose_records using (action, name)"
         )
+    query = f"select {', '.join(names)} from ({query})"
     connection.execute(f"create or replace temp view records as {query}")
     for name in names:
         connection.execute(f"comment on column records.{name} is {_quote(COMMENTS[name])}")

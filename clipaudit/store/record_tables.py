@@ -52,6 +52,7 @@ _COLUMNS = {  # with DuckDB's comments on them
     "inputs": (pa.list_(_INPUT), "the files that it read, and the actions that made them"),
     "environment": (_TEXTS, "device and library versions that affect a numeric step"),
     "record": (pa.binary(), "the whole record: JSON"),
+    "share": (pa.float64(), "share of the work that it did, 0 to 1; null in old packed records"),
 }
 SCHEMA = pa.schema([pa.field(name, kind) for name, (kind, _) in _COLUMNS.items()])
 COMMENTS = {name: comment for name, (_, comment) in _COLUMNS.items()}
@@ -149,6 +150,7 @@ def record_row(action: str, name: str, fields: Json) -> dict[str, Any]:
         ],
         "environment": _pairs(ingredients["environment"]),
         "record": json.dumps(fields, sort_keys=True, separators=(",", ":")).encode(),
+        "share": execution.get("share", 1.0),
     }
 
 

@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 from maderecords import key, loose_names, made, record_all
 
 from clipaudit.errors import InputError, StoreError
-from clipaudit.store import packing
+from clipaudit.store import packing, record_tables
 from clipaudit.store.packing import keep_packed, loose_count, pack, register_records
+from clipaudit.store.record_tables import SCHEMA
 from clipaudit.store.records import read_record, read_records, write_record
 from clipaudit.store.store import Store
 
@@ -123,6 +124,21 @@ def test_the_last_execution_is_found_across_row_groups(store, monkeypatch):
     pack(store)
 
     assert read_record(store, key("a")) == made("a", 6)
+
+
+def test_an_older_file_without_a_column_is_read_and_packed_again(store, monkeypatch):
+    monkeypatch.setattr(record_tables, "SCHEMA", SCHEMA.remove(len(SCHEMA) - 1))
+    monkeypatch.setattr(packing, "SCHEMA", record_tables.SCHEMA)
+    record_all(store, [made("a", 1)])
+    pack(store)
+    monkeypatch.undo()
+
+    before = asked(store, "select action, share from records")
+    record_all(store, [made("a", 2)])
+    pack(store)
+
+    assert before == [(key("a"), None)]
+    assert asked(store, "select share from records order by started") == [(None,), (1.0,)]
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"action": "a"}', "\ufeff{}"])

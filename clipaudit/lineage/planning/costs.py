@@ -15,7 +15,7 @@ select
     step,
     wildcards,
     arg_max(action, started),
-    arg_max(seconds, started),
+    arg_max(seconds / coalesce(nullif(share, 0), 1), started),
     arg_max(threads, started),
     arg_max(coalesce(environment['device'], ''), started),
     coalesce(arg_max(list_sum(list_transform(outputs, lambda each: each.bytes)), started), 0)::int8,
@@ -59,7 +59,7 @@ class Execution:
     """One recorded execution of a step: its action, its cost and its output."""
 
     action: str
-    seconds: float
+    seconds: float  # of all its work, also if earlier actions gave a part of the outputs
     threads: int
     device: str  # as in the key of a numeric step; "" for an exact step
     bytes: int

@@ -4,6 +4,7 @@ import pytest
 
 from clipaudit.lineage.planning.costs import Cost, History
 from clipaudit.store.actions import ActionOutput, Ingredients
+from clipaudit.store.packing import pack
 from clipaudit.store.records import Execution, Record, write_record
 from clipaudit.store.store import Pointer, Store
 
@@ -45,6 +46,18 @@ def test_a_job_costs_what_its_last_run_took(store):
     cost = History(store, ["train"]).cost("train", {"manifest": "all"}, gpus=0)
 
     assert cost == Cost(jobs=1, cpu_hours=2.0, gpu_hours=0.0, bytes=10, unknown=0)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_run_that_knew_a_part_of_its_outputs_counts_as_one_of_all(store, packed):
+    write(store, "a", device="cuda", seconds=400.0, share=0.1)
+    if packed:
+        pack(store)
+
+    cost = History(store, ["train"]).cost("train", {"manifest": "all"}, gpus=1)
+
+    assert cost.gpu_hours == pytest.approx(4000 / 3600)
+    assert cost.cpu_hours == pytest.approx(2 * 4000 / 3600)
 
 
 def test_a_new_job_costs_the_median_of_its_step(store):
