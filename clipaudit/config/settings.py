@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Iterator
 from functools import cache, cached_property
-from typing import Any
+from os.path import expanduser
+from typing import Annotated, Any
 
-from pydantic import Field, create_model, model_validator
+from pydantic import AfterValidator, Field, create_model, model_validator
 
 from clipaudit.config.audits import Audit, S, audits, plugged_audits
 from clipaudit.config.base import Name, Section
@@ -32,14 +33,22 @@ from clipaudit.corpora.parts import expand_shards, part_name, parts
 from clipaudit.errors import ConfigError
 from clipaudit.remote.urls import is_url
 
+_Folder = Annotated[str, AfterValidator(expanduser)]
+
 
 class Settings(Section):
     """The content of one YAML file. Paths are relative to the folder snakemake runs in."""
 
-    results: str = Field(
-        "results", min_length=1, description="folder of pointers, tables and figures"
+    results: _Folder = Field(
+        "results",
+        min_length=1,
+        description="folder of pointers, tables and figures; `~` is expanded",
     )
-    store: str = Field("store", min_length=1, description="folder of the content-addressed store")
+    store: _Folder = Field(
+        "store",
+        min_length=1,
+        description="folder of the content-addressed store; `~` is expanded",
+    )
     shared_store: SharedStore | None = Field(
         None, description="a group's store to take results from; none when absent"
     )

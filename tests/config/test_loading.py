@@ -135,6 +135,15 @@ def test_a_wrong_value_is_one_clear_error(settings, place, value, message):
     assert message in str(refused.value)
 
 
+def test_a_tilde_in_a_folder_is_the_users_home(settings, monkeypatch):
+    monkeypatch.setenv("HOME", "/home/ada")
+    settings |= {"results": "~/res", "store": "~/res/store"}
+
+    run = parse_settings(settings)
+
+    assert (run.results, run.store) == ("/home/ada/res", "/home/ada/res/store")
+
+
 def test_a_duplicate_key_is_refused(tmp_path):
     path = tmp_path / "run.yaml"
     path.write_text("corpora:\n  large: {shards: a.tar}\n  large: {shards: b.tar}\n")
