@@ -49,7 +49,10 @@ def snapshot(results: Path) -> Snapshot:
 
 
 def pin(store: Store, name: str, kept: Snapshot) -> None:
-    """Keep a snapshot under a name; raise InputError for a taken or invalid name."""
+    """Keep a snapshot under a name.
+
+    Raise InputError for a taken or invalid name, and for a store without any of its objects.
+    """
     if not _NAME.fullmatch(name):
         raise InputError(
             f"{name!r} cannot name a pin. Use letters, digits, dots, hyphens and underscores, "
@@ -58,6 +61,12 @@ def pin(store: Store, name: str, kept: Snapshot) -> None:
     path = _file(store, name)
     if path.exists():
         raise InputError(f"{path}: a pin {name} exists. Remove it first, or use another name.")
+    digests = [placed.pointer.digest for placed in kept.placed.values()]
+    if digests and not any(map(store.has, digests)):
+        raise InputError(
+            f"{store.root}: this store has no object of {kept.results}, so a pin would keep "
+            "nothing. Give the store of these results with --store."
+        )
     replace_text(path, json.dumps(asdict(kept), sort_keys=True) + "\n")
 
 

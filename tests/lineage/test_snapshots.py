@@ -77,6 +77,14 @@ def test_an_unpinned_name_is_free_again(store, results):
     assert pins(store) == []
 
 
+def test_results_of_another_store_are_not_pinned(results, tmp_path):
+    other = Store(tmp_path / "other")
+
+    with pytest.raises(InputError, match=r"other: this store has no object of .*results.*--store"):
+        pin(other, "first", snapshot(results))
+    assert pins(other) == []
+
+
 @pytest.mark.parametrize("text", ["", "[]", '{"placed": {"here.json": {}}}'])
 def test_a_damaged_pin_is_named_and_can_be_removed(store, results, text):
     pin(store, "first", snapshot(results))
