@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+import time
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -14,6 +15,8 @@ from clipaudit.runs.status import Job, RunStatus, duration
 from clipaudit.suggestions import cd_first
 
 LOG_LINES = 8  # shown of a failed job's log
+_CLOCKS_SECONDS = 60  # by which the clock may have been set since the process started
+_START_TICKS = 19  # of /proc/<pid>/stat behind the name: ticks from boot to start
 _QUIET_SECONDS = 3600  # a run on another host that is silent for so long may be dead
 
 
@@ -30,7 +33,7 @@ def run_status(runs: Path) -> RunStatus:
     for event in file.events():
         status.take(event)
     here = status.host == platform.node()
-    status.lost = not status.ended and here and not _is_alive(status.process)
+    status.lost = not status.ended and here and not _is_alive(status.process, status.opened)
     return status
 
 
@@ -101,11 +104,22 @@ def _last_lines(logs: list[str]) -> list[str]:
     return lines
 
 
-def _is_alive(process: int) -> bool:
+def _is_alive(process: int, opened: float) -> bool:
+    """Return whether a process runs that started before the time when its log was opened."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
     except PermissionError:  # another user's process, but alive
-        return True
-    return True
+        pass
+    return _started(process) < opened + _CLOCKS_SECONDS
+
+
+def _started(process: int) -> float:
+    """Return when a process started, in seconds since 1970; 0 if this system does not say."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    after_boot = int(fields[_START_TICKS]) / os.sysconf("SC_CLK_TCK")
+    return time.time() - time.clock_gettime(time.CLOCK_BOOTTIME) + after_boot

@@ -97,6 +97,18 @@ def test_a_failure_shows_the_escaped_last_lines_of_its_log(runs, tmp_path):
     assert "    then \\x1b[31mred" in lines
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="needs the start time of a process")
+def test_a_run_whose_process_number_another_process_has_is_lost(runs):
+    opened = next(iter(runs[1].events()))
+    runs[1].write({**opened, "time": opened["time"] - 10 * 24 * 3600})
+
+    assert run_status(runs[0]).lost
+
+
+def test_a_run_whose_process_lives_is_not_lost(runs):
+    assert not run_status(runs[0]).lost
+
+
 def test_a_run_whose_process_is_missing_is_lost(runs):
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
