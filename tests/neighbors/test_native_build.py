@@ -2,6 +2,7 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -54,6 +55,12 @@ def test_a_library_built_from_other_sources_is_not_used(tmp_path, monkeypatch, c
 
     assert library.find_library(tmp_path / "neighbors.so") is None
     assert "was compiled from other sources" in caplog.text
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a library by this name")
+def test_a_library_without_our_functions_is_not_used(caplog):
+    assert library.find_library(Path("libm.so.6")) is None
+    assert "libm.so.6 was compiled from other sources" in caplog.text
 
 
 def kernels_under(**limit):

@@ -11,7 +11,6 @@ _log = logging.getLogger(__name__)
 _POINTER, _INT64 = ctypes.c_void_p, ctypes.c_int64
 _SIGNATURES = {  # of library.cpp: arguments and result of a function
     "neighbors_kernels": ([], ctypes.c_char_p),
-    "neighbors_sources": ([], ctypes.c_char_p),
     "neighbors_open": (
         [ctypes.c_char_p, _POINTER, _INT64, ctypes.c_int, _POINTER, _INT64, _POINTER, _INT64],
         _POINTER,
@@ -45,16 +44,25 @@ def find_library(path: Path) -> ctypes.CDLL | None:
     except OSError as error:
         _say(f"{path.name} cannot be opened ({error})" if path.exists() else "it was not compiled")
         return None
+    if not _is_of_these_sources(library):  # first: a library of others may lack functions
+        _say(f"{path.name} was compiled from other sources")
+        return None
     for name, (takes, gives) in _SIGNATURES.items():
         function = getattr(library, name)
         function.argtypes, function.restype = takes, gives
-    if library.neighbors_sources().decode() != sources_digest():
-        _say(f"{path.name} was compiled from other sources")
-        return None
     if not library.neighbors_kernels():
         _say("this processor has no AVX2, or ONEDNN_MAX_CPU_ISA forbids it")
         return None
     return library
+
+
+def _is_of_these_sources(library: ctypes.CDLL) -> bool:
+    try:
+        function = library.neighbors_sources
+    except AttributeError:
+        return False
+    function.restype = ctypes.c_char_p
+    return bool(function().decode() == sources_digest())
 
 
 def _say(why: str) -> None:
