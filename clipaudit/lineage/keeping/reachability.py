@@ -170,16 +170,7 @@ def pin_roots(store: Store) -> list[Root]:
 
 def pinned_snapshots(store: Store) -> Mapping[str, Snapshot]:
     """Return all pins by name; raise StoreError for one that cannot be read."""
-    found = {}
-    for name in pins(store):
-        try:
-            found[name] = pinned(store, name)
-        except (AttributeError, KeyError, OSError, TypeError, ValueError) as error:
-            raise StoreError(
-                f"{store.root / 'pins' / name}.json: not a pin ({error!r}). Restore the file, or "
-                "remove it: objects that only it kept will then be collected."
-            ) from error
-    return found
+    return {name: pinned(store, name) for name in pins(store)}
 
 
 def _is_truncated(path: Path) -> bool:
