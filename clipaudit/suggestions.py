@@ -1,4 +1,4 @@
-"""Suggest existing names for an unknown name."""
+"""Suggest existing names for an unknown name, and options of a command for the same run."""
 
 import difflib
 import shlex
@@ -52,3 +52,15 @@ def cd_first(missing: Path) -> str:
     folders = (settings.parent for settings in sorted(Path().glob("*/settings.yaml")))
     found = next((folder for folder in folders if (folder / missing).exists()), None)
     return f"{found / missing} exists: `cd {shlex.quote(str(found))}` first" if found else ""
+
+
+def folder_options(results: Path | str, store: Path | str) -> str:
+    """Return the options of a command for the same run; "" if their defaults name its folders.
+
+    >>> folder_options("my results", "store"), folder_options(Path("results"), Path("store"))
+    (" --results 'my results'", '')
+    """
+    named = {"results": results, "store": store}
+    return "".join(
+        f" --{name} {shlex.quote(str(path))}" for name, path in named.items() if str(path) != name
+    )

@@ -13,6 +13,7 @@ from clipaudit.cli import completion
 from clipaudit.cli.options import format_option, results_option, store_option
 from clipaudit.errors import InputError
 from clipaudit.plaintext import plain
+from clipaudit.suggestions import folder_options
 
 if TYPE_CHECKING:
     from clipaudit.store.store import Store
@@ -128,17 +129,9 @@ def why(
             settings=settings or every,
             depth=None if every else depth or 2,
             every=every,
-            options=_folders(results, store),
+            options=folder_options(results, store),
         )
         click.echo("\n".join(why_text(answer, width, shown)))
-
-
-def _folders(results: Path, store: Path) -> str:
-    """Return the options of a command for the same run; "" if their defaults name it."""
-    named = {"results": results, "store": store}
-    return "".join(
-        f" --{name} {shlex.quote(str(path))}" for name, path in named.items() if str(path) != name
-    )
 
 
 def _asked(results: Path, store: "Store", table: str, row: str, column: str) -> tuple[str, str]:

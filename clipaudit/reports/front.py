@@ -14,7 +14,7 @@ class Worst:
 
 @dataclass(frozen=True)
 class NextStep:
-    """A suggested next step: in words, and as a command for the run's folder."""
+    """A suggested next step: in words, and as a command, without options for the run's folders."""
 
     words: str
     command: str

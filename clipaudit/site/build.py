@@ -12,6 +12,7 @@ from clipaudit.catalog.views import CATALOG, open_catalog
 from clipaudit.config.settings import Settings
 from clipaudit.lineage.graph import table_graph
 from clipaudit.plaindata import Json
+from clipaudit.plaintext import plain
 from clipaudit.reports.contents import declared_figures
 from clipaudit.reports.leftout import LeftOut, left_out_whole
 from clipaudit.site import assets
@@ -25,6 +26,7 @@ from clipaudit.site.pages import Site, rendered
 from clipaudit.site.samples import SamplePage, pictures, sample_pages, shown_rows
 from clipaudit.site.search_index import search_index
 from clipaudit.store.store import Store
+from clipaudit.suggestions import folder_options
 
 
 def write_report(
@@ -106,6 +108,7 @@ def _gathered(
         return Site(
             title=run.report.title,
             version=importlib.metadata.version("clipaudit"),
+            folders=plain(folder_options(run.results, run.store)),
             fronts=shown_fronts(run, drawn, pages),
             answers=answers(
                 {table.name: table.rows for table in read},

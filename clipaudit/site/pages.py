@@ -74,6 +74,7 @@ class Site:
 
     title: str
     version: str
+    folders: str  # options of a command for this run
     answers: Sequence[Answered]
     fronts: Mapping[str, ShownFront]  # by audit
     facts: Mapping[str, Any]  # of run_facts

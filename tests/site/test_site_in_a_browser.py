@@ -146,7 +146,10 @@ def test_a_cell_names_the_command_that_lists_its_files(reader):
     assert summary == "samples: at most 1 of 1 files"
     command = "clipaudit why similarity_gap_check --column images --where"
     # the first row's `search` is hostile, so its test set identifies it
-    assert asked == [f"{command} \"testset_title = 'Val'\"", f"{command} \"search = 'b-pruned'\""]
+    conditions = "testset_title = 'Val'", "search = 'b-pruned'"
+    results = reader.folder.parent
+    folders = f"--results {results} --store {results.parent / 'store'}"
+    assert asked == [f'{command} "{each}" {folders}' for each in conditions]
 
 
 def test_samples_shown_in_galleries_have_pages_with_their_images(reader):

@@ -69,6 +69,17 @@ def test_control_characters_do_not_reach_a_page(site):
     assert not [path for path, page in found.items() if "\x1b" in page]
 
 
+def test_the_commands_on_pages_name_the_folders_of_the_run(tmp_path, monkeypatch):
+    site = asking_site(tmp_path, monkeypatch)
+
+    pages = "".join(html(site.write()).values())
+
+    commands = re.findall("<code>(clipaudit [^<]+)</code>", pages)
+    folders = f" --results {site.results} --store {site.made.store.root}"
+    assert len(commands) > 2
+    assert [command for command in commands if not command.endswith(folders)] == []
+
+
 def test_every_link_points_to_a_file_of_the_report(site):
     folder = site.write()
 

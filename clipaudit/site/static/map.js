@@ -270,7 +270,7 @@ class MapView {
     const { names, codes, values, title } = this.coloured;
     const value = names ? names[codes[number]] : values[number];
     const said = value === null || value === "" ? "unknown" : value;
-    const asked = PLAIN_NAME.test(corpus) ? `clipaudit sample ${corpus} ${shard}:${row}` : uid;
+    const asked = PLAIN_NAME.test(corpus) ? `clipaudit sample ${corpus} ${shard}:${row}${folders}` : uid;
     return make(
       "li", {},
       page ? make("a", { href: page }, where) : where,

@@ -4,6 +4,7 @@
 
 const root = document.documentElement;
 const home = document.currentScript.getAttribute("src").replace("static/report.js", "");
+const folders = root.dataset.folders ?? ""; // options of a command for this run
 const THEMES = ["auto", "light", "dark"];
 const AT_ONCE = 50; // entries of a list shown per click
 const MOST_OPENED = 400; // nodes that one click opens
@@ -208,7 +209,7 @@ function sampleCard(index, place, order) {
   const number = order?.values[place] ?? null;
   if (number !== null) content.splice(2, 0, make("span", { class: "number" }, `${order.title}: ${number.toPrecision(6)}`));
   if (page) return make("li", {}, make("a", { href: home + page }, ...content));
-  return make("li", {}, ...content, make("code", { class: "what" }, `clipaudit sample ${corpus} ${address}`));
+  return make("li", {}, ...content, make("code", { class: "what" }, `clipaudit sample ${corpus} ${address}${folders}`));
 }
 
 function copying(button) {
@@ -350,7 +351,7 @@ function whyCommand(id, data, row, column) {
     left = fits;
   });
   const chosen = conditions.length ? ` --where "${conditions.join(" and ")}"` : "";
-  return `clipaudit why ${id}${column ? ` --column ${column}` : ""}${chosen}`;
+  return `clipaudit why ${id}${column ? ` --column ${column}` : ""}${chosen}${folders}`;
 }
 
 function where(table, cell) {
