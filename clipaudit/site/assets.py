@@ -61,11 +61,10 @@ def write_pictures(
 ) -> list[SamplePage]:
     """Write the images of samples beside their pages; returns the pages that show them."""
     (folder / "samples").mkdir(parents=True, exist_ok=True)
-    names = {page.address: page.page.removesuffix(".html") for page in pages}
-    written = {}
-    for each, picture in found.items():
-        name = names.get(each, f"samples/{each.corpus}-{each.shard}-{each.row}")
-        written[each] = _written(folder, f"{name}.jpg", picture)
+    written = {
+        each: _written(folder, f"samples/{each.corpus}-{each.shard}-{each.row}.jpg", picture)
+        for each, picture in found.items()
+    }
     return [
         replace(
             page,

@@ -194,7 +194,7 @@ def _page(
         caption=plain(sample.get("caption") or ""),
         figures=figures,
         fate=told_fate(fate),
-        page=f"samples/{corpus}-{uid}.html",
+        page=f"samples/{corpus}-{shard}-{row}.html",
         sentences=tuple(map(plain, sentences(fate))),
         shapes=Markup("".join(shapes)),  # escaped where they are made
         size=(sample.get("width") or 0, sample.get("height") or 0),

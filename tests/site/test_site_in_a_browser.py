@@ -261,7 +261,7 @@ def test_a_rectangle_on_the_map_lists_its_images_with_their_pages(map_reader):
 
     expect(page.locator("#map-said")).to_have_text("Images selected: 1")
     page.locator("#map-list a").click()
-    assert page.url.endswith(f"samples/web-{UIDS[0]}.html")
+    assert page.url.endswith("samples/web-0-0.html")
 
 
 def test_the_map_works_by_keyboard(map_reader):

@@ -1,7 +1,10 @@
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
+import tinysite
+from catalogcases import sample
 from tinysite import HOSTILE, UIDS, TinySite, asking_site
 
 from clipaudit import site as package
@@ -123,14 +126,23 @@ def test_a_figure_opens_larger_than_in_print_and_a_gallery_keeps_its_colours(sit
 
 
 def test_each_sample_of_a_gallery_has_a_page_with_its_image(site):
-    page = site.page(f"samples/web-{UIDS[1]}.html")
+    page = site.page("samples/web-0-1.html")
 
-    assert f"samples/web-{UIDS[1]}.jpg" in page
+    assert "samples/web-0-1.jpg" in page
     assert "../figures/similarity_fig2.html" in page
 
 
+def test_samples_with_equal_uids_have_a_page_each(tmp_path, monkeypatch):
+    monkeypatch.setattr(tinysite, "sample", partial(sample, uid=UIDS[0]))
+
+    folder = TinySite(tmp_path, monkeypatch).write() / "samples"
+
+    pages = [(folder / f"web-0-{row}.html").read_text() for row in (0, 1)]
+    assert [f"clipaudit sample web 0:{row} " in page for row, page in enumerate(pages)] == [True] * 2
+
+
 def test_the_words_found_in_an_image_are_drawn_on_it(tmp_path, monkeypatch):
-    page = asking_site(tmp_path, monkeypatch).page(f"samples/web-{UIDS[0]}.html")
+    page = asking_site(tmp_path, monkeypatch).page("samples/web-0-0.html")
 
     assert page.count('<polygon class="text"') == 1
     assert HOSTILE not in page
@@ -155,7 +167,7 @@ def test_the_number_of_sample_pages_is_limited(site):
 def test_a_lost_shard_leaves_a_placeholder(site):
     site.tar.unlink()
 
-    page = site.page(f"samples/web-{UIDS[0]}.html")
+    page = site.page("samples/web-0-0.html")
 
     assert 'class="placeholder"' in page
 

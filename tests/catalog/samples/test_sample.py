@@ -43,6 +43,15 @@ def test_a_key_of_several_samples_lists_them(fate_of):
         fate_of("000000")
 
 
+@pytest.mark.parametrize(("uids", "by"), [("ab", "uid or SHARD:ROW"), ("aa", "SHARD:ROW")])
+def test_samples_with_equal_uids_are_not_to_be_chosen_by_uid(tmp_path, uids, by):
+    rows = [sample(0, row, key="one", uid=uid) for row, uid in enumerate(uids)]
+    catalog = make_catalog(tmp_path, ("samples", {"corpus": "large"}, rows))
+
+    with open_catalog(catalog) as connection, pytest.raises(InputError, match=f"one by {by}:"):
+        sample_fate(connection, "large", "one")
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [
