@@ -220,12 +220,15 @@ def note(text: str) -> Figure:
     return paper.figure
 
 
-def decoded(picture: bytes | str) -> Picture:
-    """Return the decoded image of a file, None if it cannot be decoded; a uid stays unchanged."""
+def decoded(picture: bytes | str, *, as_shown: bool = False) -> Picture:
+    """Return the decoded image of a file, None if it cannot be decoded; a uid stays unchanged.
+
+    It is what models see, or, with `as_shown`, what pages show of a transparent image.
+    """
     if isinstance(picture, str):
         return picture
     try:
-        return open_picture(picture).rgb
+        return open_picture(picture, as_shown=as_shown).rgb
     except Unusable:
         return None
 

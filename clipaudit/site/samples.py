@@ -292,9 +292,9 @@ def pictures(addresses: Iterable[Address], run: Settings) -> dict[Address, bytes
 
 
 def _jpeg(data: bytes) -> bytes | str:
-    """Return an image re-encoded as JPEG, so that no bytes of a corpus reach the browser."""
+    """Return an image as pages show it, as JPEG, so that no bytes of a corpus reach the browser."""
     try:
-        image = open_picture(data).rgb
+        image = open_picture(data, as_shown=True).rgb
     except Unusable as unusable:
         return plain(unusable)
     image.thumbnail((SIDE, SIDE))

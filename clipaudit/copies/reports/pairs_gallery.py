@@ -54,7 +54,8 @@ def _pair(
     other = options.other, sample_address(row["other_shard"], row["other_row"])
     own = options.corpus, sample_address(row["shard"], row["row"])
     for at, key in ((x, other), (x + SIDE + WITHIN, own)):
-        spot = paper.picture(decoded(pictures[key]), at, y, SIDE, pixels=THUMBNAIL)
+        shown = decoded(pictures[key], as_shown=True)  # as copies are judged
+        spot = paper.picture(shown, at, y, SIDE, pixels=THUMBNAIL)
         if spot is not None:
             paper.frame(spot)
     width = 2 * SIDE + WITHIN
