@@ -152,6 +152,16 @@ def test_a_cell_names_the_command_that_lists_its_files(reader):
     assert asked == [f'{command} "{each}" {folders}' for each in conditions]
 
 
+def test_the_command_of_a_cell_selects_its_row_by_numbers_where_texts_are_equal(reader):
+    page = reader.open("figures/similarity_fig2.html")
+    page.locator("#data > summary").click()
+
+    page.locator("#similarity_fig2 tbody").nth(1).locator("td[data-r]").last.click()
+
+    command = page.locator("dialog pre").first.inner_text()
+    assert command.startswith('clipaudit why similarity_fig2 --column similarity --where "row = 1"')
+
+
 def test_samples_shown_in_galleries_have_pages_with_their_images(reader):
     page = reader.open("samples.html")
 

@@ -340,16 +340,21 @@ async function why(table, cell) {
   }
 }
 
-/** Return the command that lists the rows a cell needs, without texts special to a shell. */
+/** Return the command that lists the rows a cell needs, without texts special to a shell.
+ *
+ * Texts identify the row, and whole numbers and booleans where they leave several.
+ */
 function whyCommand(id, data, row, column) {
   const conditions = [];
   let left = data.rows;
-  data.columns.forEach((name, i) => {
+  const narrow = (suits, written) => data.columns.forEach((name, i) => {
     const fits = left.filter((each) => each[i] === row[name]);
-    if (fits.length === left.length || typeof row[name] !== "string" || !PLAIN.test(row[name])) return;
-    conditions.push(`${name} = '${row[name]}'`);
+    if (fits.length === left.length || !suits(row[name])) return;
+    conditions.push(`${name} = ${written(row[name])}`);
     left = fits;
   });
+  narrow((value) => typeof value === "string" && PLAIN.test(value), (value) => `'${value}'`);
+  narrow((value) => Number.isInteger(value) || typeof value === "boolean", String);
   const chosen = conditions.length ? ` --where "${conditions.join(" and ")}"` : "";
   return `clipaudit why ${id}${column ? ` --column ${column}` : ""}${chosen}${folders}`;
 }
