@@ -128,6 +128,16 @@ def new_figure(
     return figure, axes
 
 
+def series_look(place: int) -> dict[str, Any]:
+    """Return the colour and marker of the n-th series, from 0; in odd rounds, it is hollow."""
+    colour = SERIES_COLOURS[place % len(SERIES_COLOURS)]
+    return {
+        "color": colour,
+        "marker": SERIES_MARKERS[place % len(SERIES_MARKERS)],
+        "markerfacecolor": "white" if place // len(SERIES_COLOURS) % 2 else colour,
+    }
+
+
 def bare_figure(width: float, height: float) -> Figure:
     """Return a figure without axes, of a size in inches. Call it within `style()`."""
     assert matplotlib.rcParams["svg.hashsalt"] == _STYLE["svg.hashsalt"], "drawn outside style()"

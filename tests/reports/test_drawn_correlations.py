@@ -150,6 +150,26 @@ def test_image_counts_are_above_each_bin_with_a_line_per_test_set():
     assert first > last > 1
 
 
+@pytest.mark.parametrize("n", [1, 3, 6, 12])
+def test_everything_is_within_the_image_and_the_legend_below_the_panel(n):
+    figure = draw(*(answers(place, [0.4, 0.5]) for place in range(n)))
+    figure.draw_without_rendering()
+
+    (axes,), (legend,) = figure.axes, figure.legends
+    outer = axes.get_tightbbox()
+    assert outer.y1 <= figure.bbox.y1
+    assert legend.get_window_extent().y1 <= outer.y0
+    assert len(axes.texts) == (0 if n > 6 else 3 * n)
+
+
+def test_test_sets_from_the_ninth_on_are_hollow():
+    figure = draw(*(answers(place, [0.4]) for place in range(9)))
+
+    first, *_, last = figure.legends[0].legend_handles
+    assert first.get_color() == last.get_color()
+    assert (first.get_markerfacecolor(), last.get_markerfacecolor()) == (first.get_color(), "white")
+
+
 def test_many_bins_have_no_counts():
     (axes,) = draw(answers(0, [0.5] * 11, start=0.4)).axes
 

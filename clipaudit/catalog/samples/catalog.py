@@ -194,7 +194,4 @@ def _several(corpus: str, name: str, found: Sequence[Row]) -> str:
     )
     more = "\n  ... and more" if len(found) > LISTED else ""
     by = "uid or SHARD:ROW" if len({row["uid"] for row in found}) == len(found) else "SHARD:ROW"
-    return (
-        f"{corpus}: several samples are called {name!r}. Choose one by {by}:\n"
-        f"{shown}{more}"
-    )
+    return f"{corpus}: several samples are called {name!r}. Choose one by {by}:\n{shown}{more}"

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from clipaudit.plaindata import Rows
-from clipaudit.reports.drawing import PALETTE, SERIES_COLOURS, SERIES_MARKERS, new_figure, style
+from clipaudit.reports.drawing import PALETTE, new_figure, series_look, style
 from clipaudit.reports.panels import BELOW, by, hide_x_numbers, write_legend, write_note
 
 _COLUMNS = 4  # panels beside each other at most
@@ -148,22 +148,20 @@ def _draw_series(
     """Draw the marks of one series and their whiskers; return its legend handle."""
     factor = _factor(options)
     series = members[0]["series_position"]
-    colour = SERIES_COLOURS[series % len(SERIES_COLOURS)]
+    look = series_look(series)
     for row in members:
         if row.get("low") is not None and row.get("high") is not None:
             y = lines.rows[row["row_position"]][0] + shift
-            axes.hlines(y, factor * row["low"], factor * row["high"], color=colour, linewidth=0.8)
-    is_hollow = series // len(SERIES_COLOURS) % 2 == 1  # the second round of colours and marks
+            low, high = (factor * row[name] for name in ("low", "high"))
+            axes.hlines(y, low, high, color=look["color"], linewidth=0.8)
     (sign,) = axes.plot(
         [factor * row["value"] for row in members],
         [lines.rows[row["row_position"]][0] + shift for row in members],
-        color=colour,
-        marker=SERIES_MARKERS[series % len(SERIES_MARKERS)],
-        markerfacecolor="white" if is_hollow else colour,
         markersize=3.5 if len(lines.rows) <= _HIGHEST else 2.6,
         markeredgewidth=0.5,
         linestyle="none",
         label=members[0]["series_title"],
+        **look,
     )
     return sign
 
