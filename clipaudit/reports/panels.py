@@ -20,6 +20,7 @@ Y_CHARACTERS = 24  # of an axis title beside a panel
 TITLED = 30  # groups side by side: with more, their titles would overlap
 _TITLES = 6.3  # inches, of a page's width, for titles side by side
 _CHARACTER = 0.058  # inches, of a text of 7 points
+_TITLE_CHARACTER = 0.075  # inches, of a text of 8 points
 _LEGEND_LINE = 0.15  # inches
 _STEPS = (1, 2, 5, 10)  # between the numbers of an axis, times a power of ten
 
@@ -55,6 +56,14 @@ def new_panels(n: int, *, height: float) -> tuple[Figure, list[Axes]]:
     for lowest in axes[max(0, n - columns) : n]:
         lowest.tick_params(labelbottom=True)
     return figure, axes[:n]
+
+
+def title_panel(axes: Axes, title: str) -> None:
+    """Write the title of a panel, in lines that fit its share of the figure's width."""
+    place: Any = axes.get_subplotspec()
+    share = len(place.colspan) / place.get_gridspec().ncols
+    width = share * axes.figure.get_figwidth()  # type: ignore[union-attr]
+    axes.set_title(textwrap.fill(title, int(width / _TITLE_CHARACTER)))
 
 
 def label_axes(axes: Sequence[Axes], x_label: str, y_label: str) -> None:

@@ -112,6 +112,15 @@ def test_a_long_line_title_is_truncated():
     assert labels(axes)[1] == "x" * 27 + "…"
 
 
+def test_long_line_titles_with_one_beginning_are_told_apart_by_their_ends():
+    titles = [f"Photos of animals in the wild, {year}" for year in (2019, 2020)]
+
+    (axes,) = draw(*(mark(n, 0.5, row_title=title) for n, title in enumerate(titles))).axes
+
+    assert labels(axes)[1:] == [f"Photos of anim…he wild, {year}" for year in (2019, 2020)]
+    assert max(map(len, labels(axes))) <= 28
+
+
 def test_series_that_repeat_a_colour_are_hollow():
     (axes,) = draw(*(mark(0, 0.5, series=n) for n in range(9))).axes
 

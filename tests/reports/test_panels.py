@@ -1,7 +1,14 @@
 import pytest
 
 from clipaudit.reports.drawing import WIDTHS, style
-from clipaudit.reports.panels import label_axes, new_panels, title_groups, write_legend, write_note
+from clipaudit.reports.panels import (
+    label_axes,
+    new_panels,
+    title_groups,
+    title_panel,
+    write_legend,
+    write_note,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -43,6 +50,19 @@ def test_long_titles_are_wrapped_to_fit_their_panel():
         "similarity to the nearest image",
         "of a set with a long name",
     ]
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_long_titles_of_panels_do_not_reach_the_next_one(n):
+    figure, axes = new_panels(n, height=1.5)
+
+    for each in axes:
+        title_panel(each, "Sketches of animals, drawn by many people, of all test sets")
+
+    figure.draw_without_rendering()
+    boxes = [each._left_title.get_window_extent() for each in axes]
+    starts = [*(box.x0 for box in boxes[1:]), figure.bbox.x1]
+    assert all(box.x1 < start for box, start in zip(boxes, starts, strict=True))
 
 
 def test_an_empty_panel_has_a_note_and_no_invented_numbers():

@@ -15,7 +15,7 @@ from matplotlib.ticker import MaxNLocator
 from clipaudit.plaindata import Row, Rows
 from clipaudit.reports.drawing import PALETTE, SERIES_COLOURS, WIDTHS, bare_figure, style
 from clipaudit.reports.layouts import short_count
-from clipaudit.reports.panels import BELOW, by, write_legend, write_note
+from clipaudit.reports.panels import BELOW, by, title_panel, write_legend, write_note
 
 
 class _Scale(NamedTuple):
@@ -36,7 +36,6 @@ _FILLED = 0.8  # share of a group's place that its bars fill
 _BARS = 3  # a bar is at most as wide as in a group of this many bars
 _GROUPS = 3  # and as in a panel of this many groups, times the columns that it fills
 _CHARACTER = 0.066  # inches, of a text of 7 points
-_TITLE_CHARACTER = 0.075  # inches, of a text of 8 points
 _ROWS_APART = 0.3  # inches, for a title and tick labels
 
 
@@ -176,9 +175,7 @@ def _label_panel(
 ) -> None:
     """Write the titles of a panel and its axes: beside the first of a row, below the last row."""
     panel = [row for row in rows if (row["panel_row"], row["panel_column"]) == place]
-    columns = 1 + max(row["panel_column"] for row in rows)
-    wide = WIDTHS["single" if columns == 1 else "double"] / columns * _columns(rows, place)
-    axes.set_title(textwrap.fill(panel[0]["panel_title"], int(wide / _TITLE_CHARACTER)))
+    title_panel(axes, panel[0]["panel_title"])
     if place[1] == 0:
         axes.set_ylabel(_SCALES[panel[0]["scale"]].title)
     else:

@@ -15,7 +15,7 @@ from matplotlib.transforms import ScaledTranslation
 from clipaudit.plaindata import Row
 from clipaudit.reports.drawing import PALETTE, style
 from clipaudit.reports.layouts import count
-from clipaudit.reports.panels import by, finish, new_panels, write_note
+from clipaudit.reports.panels import by, finish, new_panels, title_panel, write_note
 
 _X = {"size": "training samples", "removed": "samples removed", "share": "samples kept (%)"}
 _Y = {"accuracy": "top-1 accuracy (%)", "relative_change": "relative change of accuracy (%)"}
@@ -65,7 +65,7 @@ def draw_curves(table: pa.Table, options: Mapping[str, str]) -> Figure:
     is_alone = len({(row["recipe"], row["baseline"]) for row in rows}) == 1
     handles: dict[tuple[int, int], Line2D] = {}
     for axes, (panel, members) in zip(all_axes, panels.items(), strict=True):
-        axes.set_title(members[0]["panel_title"])
+        title_panel(axes, members[0]["panel_title"])
         if options["y"] == "relative_change":
             axes.axhline(0, color=PALETTE["quiet"], linewidth=0.6, zorder=0)
         own = [point for point in points if point.row["panel_position"] == panel]

@@ -1,6 +1,5 @@
 """Draw histograms of differences of scores about zero, marking those that rise."""
 
-import textwrap
 from collections.abc import Mapping
 
 import pyarrow as pa
@@ -10,11 +9,10 @@ from matplotlib.figure import Figure
 from clipaudit.plaindata import Rows
 from clipaudit.reports.drawing import PALETTE, SERIES_COLOURS, style
 from clipaudit.reports.layouts import percent
-from clipaudit.reports.panels import by, finish, new_panels, write_note
+from clipaudit.reports.panels import by, finish, new_panels, title_panel, write_note
 
 _ABOVE, _BELOW = SERIES_COLOURS[0], SERIES_COLOURS[1]
 _HEIGHT = 1.5  # inches, of a panel
-_TITLE = 32  # characters, of a panel's title in one line
 _HEADROOM = 1.25  # times the highest bar, for the text above all bars
 
 
@@ -30,7 +28,7 @@ def draw_differences(table: pa.Table, options: Mapping[str, str]) -> Figure:
     panels = by(rows, "panel_position")
     figure, all_axes = new_panels(len(panels), height=_HEIGHT)
     for axes, panel in zip(all_axes, panels.values(), strict=True):
-        axes.set_title(textwrap.fill(panel[0]["panel_title"], _TITLE))
+        title_panel(axes, panel[0]["panel_title"])
         highest = 100 * max(row["share"] or 0 for row in panel)
         axes.set_ylim(0, _HEADROOM * highest or 1)
         bins = [row for row in panel if row["bin_low"] is not None]

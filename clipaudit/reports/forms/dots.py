@@ -1,7 +1,7 @@
 """Draw values as marks on lines, in groups: models on many tasks, or many models on one."""
 
-import textwrap
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -11,7 +11,14 @@ from matplotlib.ticker import MaxNLocator
 
 from clipaudit.plaindata import Rows
 from clipaudit.reports.drawing import PALETTE, new_figure, series_look, style
-from clipaudit.reports.panels import BELOW, by, hide_x_numbers, write_legend, write_note
+from clipaudit.reports.panels import (
+    BELOW,
+    by,
+    hide_x_numbers,
+    title_panel,
+    write_legend,
+    write_note,
+)
 
 _COLUMNS = 4  # panels beside each other at most
 _LINE = 0.15  # inches, from a line to the next
@@ -20,7 +27,6 @@ _HEAD = 0.4  # inches, for the titles of panels
 _FEWEST = 6  # lines that a panel has room for at least
 _SPREAD = 0.7  # share of a line's height that its marks fill
 _CHARACTERS = 28  # of a line's title
-_TITLE_CHARACTERS = 84  # of the titles of all panels in a row
 _HIGHEST = 20  # lines up to which a mark is large
 
 
@@ -51,8 +57,7 @@ def draw_dots(table: pa.Table, options: Mapping[str, str]) -> Figure:
     handles: dict[float, Any] = {}
     for axes, panel in zip(all_axes, panels.values(), strict=True):
         handles |= _draw_panel(axes, panel, lines, options)
-        characters = _TITLE_CHARACTERS // max(2, _columns(len(panels)))
-        axes.set_title(textwrap.fill(panel[0]["panel_title"], characters))
+        title_panel(axes, panel[0]["panel_title"])
     _label_lines(all_axes, lines)
     for axes in all_axes[-_columns(len(panels)) :]:
         axes.set_xlabel(options["x_label"])
@@ -72,6 +77,7 @@ def _lines(rows: Rows) -> _Lines:
             if row["row_position"] is not None
         }
     )
+    labels = _labels({row_title for *_, row_title in listed})
     groups: dict[float, str] = {}
     places: dict[int, tuple[float, str]] = {}
     y, last = 0.0, None
@@ -80,13 +86,24 @@ def _lines(rows: Rows) -> _Lines:
             y += 0 if last is None else _APART
             groups[y] = group_title
             y, last = y + 1, group
-        places[row] = (y, _cut(row_title))
+        places[row] = (y, labels[row_title])
         y += 1
     return _Lines(groups, places, max(y, _FEWEST))
 
 
-def _cut(title: str) -> str:
-    return title if len(title) <= _CHARACTERS else f"{title[: _CHARACTERS - 1].rstrip()}…"
+def _labels(titles: Iterable[str]) -> dict[str, str]:
+    """Return the label of each title: cut at its end, or in its middle if that gives equal ones."""
+    cut = {title: _cut(title, _CHARACTERS) for title in titles}
+    times = Counter(cut.values())
+    half = _CHARACTERS // 2
+    return {
+        title: label if times[label] == 1 else _cut(title, half + 1) + title[1 - half :].lstrip()
+        for title, label in cut.items()
+    }
+
+
+def _cut(title: str, characters: int) -> str:
+    return title if len(title) <= characters else f"{title[: characters - 1].rstrip()}…"
 
 
 def _columns(panels: int) -> int:

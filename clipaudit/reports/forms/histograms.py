@@ -11,7 +11,7 @@ from matplotlib.patches import Patch
 
 from clipaudit.plaindata import Rows
 from clipaudit.reports.drawing import PALETTE, SERIES_COLOURS, style
-from clipaudit.reports.panels import by, finish, new_panels, write_note
+from clipaudit.reports.panels import by, finish, new_panels, title_panel, write_note
 
 _COLOURS = {
     "large": PALETTE["large"],
@@ -39,7 +39,7 @@ def draw_histograms(table: pa.Table, options: Mapping[str, str]) -> Figure:
     figure, all_axes = new_panels(len(panels), height=_HEIGHT)
     handles: dict[int, Any] = {}
     for axes, panel in zip(all_axes, panels.values(), strict=True):
-        axes.set_title(panel[0]["testset_title"])
+        title_panel(axes, panel[0]["testset_title"])
         for series, bins in by(panel, "series_position").items():
             look = _look(series, bins[0]["series"])
             handles.setdefault(series, Patch(label=bins[0]["series_title"], **look))

@@ -20,7 +20,7 @@ from clipaudit.reports.drawing import (
     SMALLEST_POINTS,
     style,
 )
-from clipaudit.reports.panels import by, finish, new_panels, write_note
+from clipaudit.reports.panels import by, finish, new_panels, title_panel, write_note
 
 _HEIGHT = 2.4  # inches, of a panel
 _NAMED = 12  # points of a panel: with more, names would not clearly belong to points
@@ -62,7 +62,7 @@ def draw_scatter(table: pa.Table, options: Mapping[str, str]) -> Figure:
         for axes, panel in zip(all_axes, panels.values(), strict=True)
     }
     for (axes, points), panel in zip(drawn.items(), panels.values(), strict=True):
-        axes.set_title(panel[0]["panel_title"])
+        title_panel(axes, panel[0]["panel_title"])
         _draw_panel(axes, points, options)
     every = [row for points in drawn.values() for row in points]
     titles = (options["x_label"], options["y_label"])

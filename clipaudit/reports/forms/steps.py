@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from clipaudit.plaindata import Row, Rows
 from clipaudit.reports.drawing import SERIES_COLOURS, style
 from clipaudit.reports.layouts import number, short_count
-from clipaudit.reports.panels import by, finish, new_panels, write_above, write_note
+from clipaudit.reports.panels import by, finish, new_panels, title_panel, write_above, write_note
 
 _LOOKS: Mapping[str, Mapping[str, Any]] = {
     "target": {"color": SERIES_COLOURS[1], "linestyle": "-"},
@@ -35,7 +35,7 @@ def draw_steps(table: pa.Table, options: Mapping[str, str]) -> Figure:
     figure, all_axes = new_panels(len(panels), height=_HEIGHT)
     handles: dict[str, Any] = {}
     for axes, panel in zip(all_axes, panels.values(), strict=True):
-        axes.set_title(_title(panel[0]))
+        title_panel(axes, _title(panel[0]))
         handles |= _draw_panel(axes, panel)
     legend = [handles[model] for model in _LOOKS if model in handles]
     titles = (options["x_label"], options["y_label"])

@@ -10,7 +10,7 @@ from matplotlib.ticker import NullFormatter
 from clipaudit.plaindata import Rows
 from clipaudit.reports.drawing import PALETTE, SERIES_COLOURS, style
 from clipaudit.reports.layouts import short_count
-from clipaudit.reports.panels import label_axes, new_panels, write_legend, write_note
+from clipaudit.reports.panels import label_axes, new_panels, title_panel, write_legend, write_note
 
 if TYPE_CHECKING:
     import matplotlib.axes
@@ -46,7 +46,7 @@ def draw_trade_off(table: pa.Table, options: Mapping[str, str]) -> "matplotlib.f
 
 
 def _draw_panel(axes: "matplotlib.axes.Axes", rows: Rows) -> None:
-    axes.set_title(rows[0]["panel_title"])
+    title_panel(axes, rows[0]["panel_title"])
     axes.set_xscale("log")
     axes.set_xticks(_TICKS, [_tick(value) for value in _TICKS])
     axes.xaxis.set_minor_formatter(NullFormatter())
