@@ -13,6 +13,23 @@ from clipaudit.plaindata import Row
 
 Cell = Callable[[Row], str]
 
+
+@dataclass(frozen=True)
+class Place:
+    """A cell that names a sample by its shard and row, which these columns hold.
+
+    >>> Place("test_shard", "test_row")({"test_shard": 7, "test_row": 12})
+    '7:12'
+    """
+
+    shard: str
+    row: str
+
+    def __call__(self, row: Row) -> str:
+        """Return the name of the sample of a row."""
+        return f"{row[self.shard]}:{row[self.row]}"
+
+
 MINUS = "\N{MINUS SIGN}"
 THIN = "\N{NARROW NO-BREAK SPACE}"
 MISSING = "\N{EN DASH}"

@@ -19,6 +19,7 @@ from clipaudit.reports.layouts import (
     Layout,
     Line,
     Listing,
+    Place,
     is_untrained,
 )
 
@@ -133,7 +134,8 @@ def _cell(print_cell: Cell, row: Row, number: int) -> PrintedCell:
     text = plain(print_cell(watched))
     numbers = [name for name in watched.read if _is_number(row.get(name))]
     others = [name for name in watched.read if name not in numbers and name in row]
-    value = row[numbers[0]] if numbers else text or None
+    named = isinstance(print_cell, Place)  # sorts as text, by its numbers
+    value = row[numbers[0]] if numbers and not named else text or None
     if text.startswith(MINUS) and isinstance(value, int | float) and value > 0:
         value = -value  # printed with a minus sign
     return PrintedCell(text, number, tuple(numbers + others), value)

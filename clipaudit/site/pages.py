@@ -19,7 +19,7 @@ from clipaudit.site.fronts import ShownFront
 from clipaudit.site.looking import LookPage
 from clipaudit.site.maps import MapPage
 from clipaudit.site.published_numbers import published_lines, published_pairs
-from clipaudit.site.samples import SamplePage
+from clipaudit.site.samples import ADDRESS_COLUMNS, SamplePage
 from clipaudit.site.search_index import SearchIndex, slug
 from clipaudit.site.values import shown
 
@@ -110,6 +110,7 @@ class GridView:
     kinds: Sequence[bool]  # whether each column is numeric; the column of names comes first
     meanings: Sequence[str]  # of the column that gives each heading its values
     links: Sequence[str | None]  # the page of the sample that each printed row is about
+    opened: Mapping[PrintedCell, str]  # the pages of the samples that cells name
     places: Mapping[str, int]
 
     def address(self, cell: PrintedCell) -> Markup:
@@ -248,10 +249,26 @@ def grid_view(content: TableContent, pages: Mapping[tuple[str, int, int], str]) 
             words[place] |= not is_number and cell.text not in ("", MISSING)
             if cell.columns and not meanings[place]:
                 meanings[place] = content.comments.get(cell.columns[0], "")
-    links = [_link(content, lines[0].cells, pages) for lines in content.grid.rows]
+    cells = [cell for lines in content.grid.rows for cell in lines[0].cells]
+    opened = {cell: page for cell in cells if (page := _opened(content, cell, pages))}
+    links = [
+        None if opened.keys() & lines[0].cells else _link(content, lines[0].cells, pages)
+        for lines in content.grid.rows
+    ]
     places = {name: place for place, name in enumerate(content.columns)}
     kinds = [False, *(some or not words[place] for place, some in enumerate(numbers) if place)]
-    return GridView(kinds, meanings, links, places)
+    return GridView(kinds, meanings, links, opened, places)
+
+
+def _opened(
+    content: TableContent, cell: PrintedCell, pages: Mapping[tuple[str, int, int], str]
+) -> str | None:
+    """Return the page of the sample that a cell names by its shard and row, if it does."""
+    for corpus, *place in ADDRESS_COLUMNS:
+        if cell.row is not None and cell.columns == tuple(place):
+            row = content.rows[cell.row]
+            return pages.get((row.get(corpus) or "", row[place[0]], row[place[1]]))
+    return None
 
 
 def _link(

@@ -34,7 +34,7 @@ SIDE = 512  # pixels of an image's longer side, at most
 QUALITY = 90  # of its JPEG
 
 # columns with corpus, shard and row of a gallery's samples; each gallery has one or more of these
-_ADDRESS_COLUMNS = (
+ADDRESS_COLUMNS = (
     ("testset", "test_shard", "test_row"),
     ("corpus", "shard", "row"),
     ("source", "shard", "row"),
@@ -137,7 +137,7 @@ def worst_first(rows: Sequence[Row], by: str) -> Sequence[Row]:
 
 def row_addresses(row: Row) -> Iterator[Address]:
     """Yield the samples that a row of a gallery's table shows: one, or a pair."""
-    for kind in _ADDRESS_COLUMNS:
+    for kind in ADDRESS_COLUMNS:
         if all(row.get(name) is not None for name in kind):
             corpus, shard, number = (row[name] for name in kind)
             yield Address(str(corpus), shard, number)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clipaudit.reports.layouts import MINUS, Layout, Line, Listing, count, percent
+from clipaudit.reports.layouts import MINUS, Layout, Line, Listing, Place, count, percent
 from clipaudit.reports.rendering import to_markdown
 from clipaudit.similarity.reports.layouts import LAYOUTS
 from clipaudit.site.cells import plain_grid, printed_grid
@@ -48,6 +48,14 @@ def test_a_count_printed_as_a_loss_is_sorted_as_a_loss():
     ((line,),) = printed_grid([row(removed=3)], LISTING).rows
 
     assert (line.cells[0].text, line.cells[0].value) == (f"{MINUS}3", -3)
+
+
+def test_a_place_is_sorted_by_shard_then_row():
+    layout = replace(LISTING, fields={"Image": Place("removed", "position")})
+
+    ((line,),) = printed_grid([row(removed=3, position=12)], layout).rows
+
+    assert (line.cells[0].text, line.cells[0].value) == ("3:12", "3:12")  # as text, by its numbers
 
 
 def test_a_size_printed_as_a_loss_is_sorted_among_sizes():

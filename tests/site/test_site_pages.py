@@ -2,6 +2,7 @@ import re
 from functools import partial
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 import tinysite
 from catalogcases import sample
@@ -123,6 +124,20 @@ def test_a_figure_opens_larger_than_in_print_and_a_gallery_keeps_its_colours(sit
     )
     assert 'width="180" height="360" class="drawing"' in drawn
     assert "drawing" not in gallery
+
+
+def test_the_name_of_a_sample_in_a_table_opens_its_page(site):
+    numbers = ("distance", "similarity", "agreement")
+    own = {"testset": "web", "testset_title": "Web", "test_shard": 0, "test_row": 0}
+    other = {"corpus": "web", "shard": 0, "row": 1, "kind": "edited", "edits": ""}
+    pair = {"position": 0, **own, **other, **dict.fromkeys(numbers, 1)}
+    site.add_table("copies_pairs", pa.Table.from_pylist([pair]))
+
+    page = site.page("tables/copies_pairs.html")
+
+    opened = re.findall(r'<td [^>]*><a href="../samples/([^"]*)">([^<]*)<', page)
+    assert opened == [("web-0-0.html", "0:0"), ("web-0-1.html", "0:1")]
+    assert '<th scope="row">Web</th>' in page
 
 
 def test_each_sample_of_a_gallery_has_a_page_with_its_image(site):

@@ -51,7 +51,7 @@ class TinySite:
         self.samples = self.made.act(
             "index", {"samples/web/00000.json": ({"corpus": "web"}, "rows")}, {"tars": [tar]}
         )
-        self._act("report_table", "tables/similarity_gap_check", GAPS, tex="latex", caption="c")
+        self.add_table("similarity_gap_check", GAPS)
         self._act(
             "report_gallery", "figures/similarity_fig2", SHOWN, svg=SVG, png="png", caption=HOSTILE
         )
@@ -59,6 +59,10 @@ class TinySite:
             "report_figure", "figures/similarity_fig3", DRAWN, svg=SVG, png="png", caption="c"
         )
         self.results, self.report = folder / "results", folder / "results" / "report"
+
+    def add_table(self, name, table):
+        """Add a report table to the run."""
+        self._act("report_table", f"tables/{name}", table, tex="latex", caption="c")
 
     def _act(self, step, path, table, caption, **texts):
         forms = {"csv": to_csv(table), "md": "markdown", **texts}
@@ -75,7 +79,9 @@ class TinySite:
             report=self.report_settings | settings,
             **self.sections,
         )
-        tables = [self.results / "tables" / "similarity_gap_check.json"]
+        tables = [
+            path for path in (self.results / "tables").iterdir() if path.suffixes == [".json"]
+        ]
         figures = [self.results / "figures" / f"similarity_fig{n}.json" for n in (2, 3)]
         write_report(self.report, run, self.made.store, tables, figures)
         return self.report

@@ -8,6 +8,7 @@ from clipaudit.reports.layouts import (
     Layout,
     Line,
     Listing,
+    Place,
     count,
     interval,
     number,
@@ -26,10 +27,6 @@ def _threshold(row: Row) -> str:
         return "none"
     given = ", from the settings" if row["is_given"] else ""
     return f"{row['threshold']:.6g}{given}"
-
-
-def _place(row: Row, shard: str, position: str) -> str:
-    return f"{row[shard]}:{row[position]}"
 
 
 LAYOUTS: Mapping[str, Layout | Listing] = {
@@ -56,7 +53,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         caption="The largest groups of training images that repeat each other. The view "
         "`repeat_groups` lists the images of each.",
         corner="First image",
-        name=lambda row: _place(row, "shard", "row"),
+        name=Place("shard", "row"),
         fields={"Images": lambda row: count(row["size"])},
     ),
     "copies_pairs": Listing(
@@ -66,8 +63,8 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         corner="Test set",
         name=lambda row: row["testset_title"],
         fields={
-            "Test image": lambda row: _place(row, "test_shard", "test_row"),
-            "Training image": lambda row: _place(row, "shard", "row"),
+            "Test image": Place("test_shard", "test_row"),
+            "Training image": Place("shard", "row"),
             "Kind": lambda row: row["kind"],
             "Edits": lambda row: row["edits"],
             "Differing bits of 256": lambda row: count(row["distance"]) or MISSING,
