@@ -17,7 +17,7 @@ def curve(pruning, points, *, panel=0, series=0, group=0, baseline="web", whole=
         "series_title": f"{pruning}-pruned {group}",
         "pruning": pruning,
         "group_position": group,
-        "group_title": ("CLIP", "supervised")[group],
+        "group_title": ("CLIP", "supervised")[group % 2],
         "recipe": baseline,
         "baseline": baseline,
     }
@@ -192,6 +192,17 @@ def test_the_baseline_alone_gives_no_invented_axis_numbers():
 
     figure.draw_without_rendering()
     assert figure.axes[0].get_xticks().tolist() == [0]
+
+
+def test_up_to_eight_groups_differ_in_lines_or_markers():
+    handles = {}
+
+    for n in range(8):
+        (axes,) = draw(curve("near", [(100, 0.4)], group=n)).axes
+        (line,) = [each for each in axes.lines if each.get_label().startswith("near")]
+        handles[line.get_linewidth(), line.get_fillstyle(), line.get_markerfacecolor()] = line
+
+    assert len(handles) == 8
 
 
 def test_equal_tables_give_equal_bytes():

@@ -25,12 +25,16 @@ _MARGIN = 0.06  # of the horizontal axis, beyond its first and last point
 
 # Line and marker of prunings, in addition to their colour.
 _PRUNINGS = {"near": ("-", "v"), "far": ("--", "^"), "rand": (":", "s")}
-# Styles of groups: broad lines with full markers, thin ones with hollow markers.
+# Styles of groups: broad and thin lines, with markers that are full, hollow or half full.
 _GROUPS: tuple[Mapping[str, Any], ...] = (
     {"linewidth": 1.4},
     {"linewidth": 0.7, "markerfacecolor": "white"},
     {"linewidth": 1.4, "fillstyle": "left", "markerfacecoloralt": "white"},
     {"linewidth": 0.7, "fillstyle": "bottom", "markerfacecoloralt": "white"},
+    {"linewidth": 1.4, "fillstyle": "right", "markerfacecoloralt": "white"},
+    {"linewidth": 0.7, "fillstyle": "top", "markerfacecoloralt": "white"},
+    {"linewidth": 1.4, "markerfacecolor": "white"},
+    {"linewidth": 0.7},
 )
 _APART = 1.6  # points in print between series, so that intervals do not hide each other
 
