@@ -50,6 +50,8 @@ _LATEX = str.maketrans(
     }
 )
 
+BETWEEN_BACKTICKS = re.compile("`([^`]+)`")  # names of settings and views
+
 # Characters that Markdown would interpret. Intervals and "< 0.5" stay readable as plain text: a
 # link needs `](` too, and a tag has no space after `<`. Names are full of underscores inside words.
 _MARKDOWN = re.compile(
@@ -133,7 +135,7 @@ def to_latex(name: str, table: pa.Table, notes: Sequence[str] = ()) -> str:
             r"% needs \usepackage{booktabs,graphicx}",
             r"\begin{table}[t]",
             r"\centering",
-            rf"\caption{{{_latex_text(_caption(name, rows, notes))}}}",
+            rf"\caption{{{_latex_caption(_caption(name, rows, notes))}}}",
             rf"\label{{tab:{name}}}",
             r"\footnotesize",
             r"\setlength{\tabcolsep}{4pt}",
@@ -253,6 +255,16 @@ def _markdown_row(cells: Sequence[str], widths: Sequence[int]) -> str:
 def _latex_text(text: str) -> str:
     """Return `text` escaped so that LaTeX prints it unchanged, on one line."""
     return re.sub(r"[\x00-\x20\x7f]+", " ", text).translate(_LATEX)
+
+
+def _latex_caption(text: str) -> str:
+    r"""Return `text` for LaTeX, with what stands between backticks as code.
+
+    >>> print(_latex_caption("\u201cA\u201d, \u201cB\u201d and the view `repeat_groups`"))
+    ``A'', ``B'' and the view \texttt{repeat\_groups}
+    """
+    parts = map(_latex_text, BETWEEN_BACKTICKS.split(text))
+    return "".join(rf"\texttt{{{part}}}" if n % 2 else part for n, part in enumerate(parts))
 
 
 def _latex_head(head: str) -> str:

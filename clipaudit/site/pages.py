@@ -1,6 +1,5 @@
 """Render the report's pages from plain data: all text is escaped, and no page makes a request."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,6 +9,7 @@ import jinja2
 from markupsafe import Markup, escape
 
 from clipaudit.reports.layouts import MISSING
+from clipaudit.reports.rendering import BETWEEN_BACKTICKS
 from clipaudit.site.answers import Answered
 from clipaudit.site.cells import PrintedCell
 from clipaudit.site.content import FigureContent, TableContent
@@ -54,7 +54,6 @@ PARTS = (
     ("cost", "Cost"),
 )
 
-_BETWEEN_BACKTICKS = re.compile("`([^`]+)`")
 _ENLARGED = 1.8  # times the printed size, on its own page: its type then matches the page's
 _HIDDEN = "This run's settings exclude images from the report; uids replace them."
 
@@ -65,7 +64,7 @@ def coded(text: str) -> Markup:
     >>> print(coded("`similarity.seeds` < 2"))
     <code>similarity.seeds</code> &lt; 2
     """
-    return Markup(_BETWEEN_BACKTICKS.sub(r"<code>\1</code>", str(escape(text))))
+    return Markup(BETWEEN_BACKTICKS.sub(r"<code>\1</code>", str(escape(text))))
 
 
 @dataclass(frozen=True)

@@ -140,6 +140,15 @@ def test_the_name_of_a_sample_in_a_table_opens_its_page(site):
     assert '<th scope="row">Web</th>' in page
 
 
+def test_names_in_a_caption_are_code(site):
+    site.add_table("copies_groups", pa.table({"shard": [0], "row": [1], "size": [2]}))
+
+    folder = site.write()
+
+    for path in ("tables.html", "tables/copies_groups.html"):
+        assert "<code>repeat_groups</code>" in (folder / path).read_text(), path
+
+
 def test_each_sample_of_a_gallery_has_a_page_with_its_image(site):
     page = site.page("samples/web-0-1.html")
 
