@@ -263,6 +263,14 @@ def drag(page, *, left, right):
     page.mouse.up()
 
 
+def test_a_long_word_on_a_card_is_wrapped(reader):
+    text = reader.open("samples.html").locator(".cards .what").first
+
+    text.evaluate("element => (element.textContent = 'x'.repeat(100))")
+
+    assert text.evaluate("element => element.scrollWidth <= element.clientWidth")
+
+
 def test_a_rectangle_on_the_map_lists_its_images_with_their_pages(map_reader):
     page = map_reader.open("map.html")
     expect(page.locator("#map-legend li")).to_have_count(1)
