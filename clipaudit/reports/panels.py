@@ -92,7 +92,8 @@ def write_above(axes: Axes, text: str, **look: object) -> None:
 def title_groups(axes: Axes, titles: Sequence[str]) -> None:
     """Write titles below groups side by side, unless so many that they would overlap.
 
-    Titles take one line per word if these fit between the neighbours, else they are vertical.
+    Titles take one line per word if these fit between the neighbours, else they are vertical, and
+    the figure grows by the longest.
     Letters that the font lacks become replacement characters.
     """
     shown = [printable(title) for title in titles] if len(titles) <= TITLED else []
@@ -101,6 +102,9 @@ def title_groups(axes: Axes, titles: Sequence[str]) -> None:
     fit = all(len(word) <= characters for title in words for word in title)
     texts = ["\n".join(title) for title in words] if fit else shown
     axes.set_xticks(range(len(texts)), texts, rotation=0 if fit else 90)
+    if not fit:
+        figure: Any = axes.figure
+        figure.set_figheight(figure.get_figheight() + _CHARACTER * max(map(len, texts)))
     axes.set_xlim(-0.6, max(1, len(titles)) - 0.4)
     axes.tick_params(bottom=False)
 

@@ -111,6 +111,17 @@ def test_titles_side_by_side_are_wrapped_or_rotated(titles, shown):
     assert first.get_rotation() == (0 if shown else 90)
 
 
+def test_the_figure_grows_by_vertical_titles():
+    heights = []
+    for titles in (["red"] * 20, ["telephones and dogs"] * 20):
+        figure, (axes,) = new_panels(1, height=1.5)
+        title_groups(axes, titles)
+        figure.draw_without_rendering()
+        heights.append(axes.get_window_extent().height)
+
+    assert heights[1] == pytest.approx(heights[0], rel=0.2)
+
+
 def test_the_figure_grows_with_a_legend_of_many_lines():
     figure, (axes,) = new_panels(1, height=1.5)
     handles = [axes.plot([0], [0], label=f"{'long name ' * 4}{number}")[0] for number in range(5)]
