@@ -26,6 +26,14 @@ def test_the_legend_names_the_chosen_threshold_and_the_line_of_the_requested_rat
     assert [text.get_text() for text in figure.axes[0].texts] == ["19"]
 
 
+def test_the_threshold_of_a_low_recall_is_within_the_panel():
+    (axes,) = draw((9.0, 1.0, 0.01, True)).axes
+    axes.figure.draw_without_rendering()
+
+    (threshold,) = axes.texts
+    assert threshold.get_window_extent().y0 >= axes.get_window_extent().y0
+
+
 def test_rates_are_plain_numbers():
     figure = draw((9.0, 1.0, 0.5, True))
 

@@ -20,6 +20,7 @@ _HEIGHT = 1.9  # inches, of a panel
 _CHOSEN: dict[str, Any] = {"color": SERIES_COLOURS[1], "marker": "o", "linestyle": "none"}
 _ASKED: dict[str, Any] = {"color": PALETTE["quiet"], "linestyle": "--", "linewidth": 0.8}
 _FLOOR = 0.1  # per million: position of thresholds without a false positive
+_LOWEST = 12  # percent: marks up to here have no room below them
 _TICKS = (_FLOOR, 1, 100, 10_000, 1_000_000)
 
 
@@ -77,11 +78,12 @@ def _tick(value: float) -> str:
 
 
 def _mark(axes: "matplotlib.axes.Axes", x: float, y: float, threshold: float) -> None:
+    """Draw the mark of a threshold, which is below it unless that would cover the axis."""
     axes.plot([x], [y], **_CHOSEN)
     axes.annotate(
         f"{threshold:.4g}",
         (x, y),
-        xytext=(4, -9),
+        xytext=(4, -9 if y > _LOWEST else 4),
         textcoords="offset points",
         color=SERIES_COLOURS[1],
         fontsize=7,
