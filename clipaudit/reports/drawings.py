@@ -22,7 +22,7 @@ def draw_figure(form: str, table: pa.Table, options: Mapping[str, str]) -> Figur
         with style():
             figure, axes = new_figure(1, 1, width="single", height=1)
             axes[0, 0].tick_params(bottom=False, labelbottom=False)
-            write_note(axes[0, 0], options.get("empty", "no numbers"))
+            write_note(axes[0, 0], options.get("empty", "no images"))
             return figure
     drawn = getattr(import_module(f"clipaudit.reports.forms.{form}"), f"draw_{form}")
     return cast(Figure, drawn(table, options))

@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -101,11 +102,15 @@ class Ingredients:
         return cls(**{**fields, "inputs": inputs})
 
     def key(self) -> str:
-        """Return the action key; it ignores where the inputs were and which action placed them."""
+        """Return the action key; it ignores where the inputs were and which action placed them.
+
+        A setting that is the path of a user's input file counts as that input, so that weights or
+        a vocabulary can move.
+        """
         recipe = {
             "step": self.step,
             "code": self.code,
-            "settings": self.settings,
+            "settings": _without_paths(self.settings, self._users_files()),
             "environment": self.environment,
             "inputs": {
                 name: [
@@ -116,6 +121,36 @@ class Ingredients:
         }
         text = json.dumps(recipe, sort_keys=True, separators=(",", ":"), allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()
+
+    def _users_files(self) -> dict[str, Json]:
+        """Return by path which input a user's file is, for the paths that are settings."""
+        texts = set(_texts(self.settings))
+        return {
+            file.path: {"input": name, "file": number}
+            for name, files in sorted(self.inputs.items(), reverse=True)
+            for number, file in enumerate(files)
+            if file.path in texts and file.action is None
+        }
+
+
+def _texts(settings: object) -> Iterator[str]:
+    if isinstance(settings, str):
+        yield settings
+    elif isinstance(settings, Mapping):
+        yield from chain.from_iterable(map(_texts, settings.values()))
+    elif isinstance(settings, list | tuple):
+        yield from chain.from_iterable(map(_texts, settings))
+
+
+def _without_paths(settings: object, files: Mapping[str, Json]) -> object:
+    """Return settings with the input instead of each text that is its path."""
+    if isinstance(settings, str):
+        return files.get(settings, settings)
+    if isinstance(settings, Mapping):
+        return {name: _without_paths(value, files) for name, value in settings.items()}
+    if isinstance(settings, list | tuple):
+        return [_without_paths(value, files) for value in settings]
+    return settings
 
 
 @dataclass

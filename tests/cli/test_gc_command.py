@@ -53,7 +53,7 @@ def test_a_missing_folder_is_named(store, tmp_path):
     assert f"{tmp_path / 'results'}: missing" in run(store).stderr
     refused = run(store, "--delete")
     assert refused.exit_code == 1
-    assert "--forget-missing stops keeping what it named" in refused.stderr
+    assert "--forget-missing then forgets the old one, and what it named" in refused.stderr
 
 
 def test_an_additional_folder_can_be_given(store, tmp_path):

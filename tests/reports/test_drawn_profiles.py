@@ -106,13 +106,5 @@ def test_a_figure_without_means_says_so():
     assert [text.get_text() for text in axes.texts] == ["no images"]
 
 
-def test_a_figure_without_groups_says_so():
-    empty = pa.Table.from_pylist(group(0, raw=0.5)).slice(0, 0)
-
-    (axes,) = draw_profiles(empty, BESIDE).axes
-
-    assert [text.get_text() for text in axes.texts] == ["no images"]
-
-
 def test_drawing_twice_gives_the_same_bytes():
     assert figure_bytes(draw(group(0, raw=0.5))) == figure_bytes(draw(group(0, raw=0.5)))

@@ -93,13 +93,5 @@ def test_a_panel_without_images_says_so(options):
     assert not axes.patches
 
 
-def test_a_panel_without_groups_says_so():
-    empty = pa.Table.from_pylist(bar(0, 1, 0, 0)).slice(0, 0)
-
-    (axes,) = draw_stacks(empty, STANDING).axes
-
-    assert texts(axes) == ["no images"]
-
-
 def test_drawing_twice_gives_the_same_bytes():
     assert figure_bytes(draw(bar(0, 0.5, 0, 0.5))) == figure_bytes(draw(bar(0, 0.5, 0, 0.5)))

@@ -13,7 +13,7 @@ def draw(*points):
     ]
     columns = ("panel_position", "panel_title")
     table = pa.Table.from_pylist(rows) if rows else pa.table({name: [] for name in columns})
-    return draw_figure("trade_off", table, {})
+    return draw_figure("trade_off", table, {"empty": "nothing was calibrated"})
 
 
 def test_the_legend_names_the_chosen_threshold_and_the_line_of_the_requested_rate():

@@ -56,6 +56,33 @@ def test_paths_of_inputs_do_not_enter_the_key():
     assert moved.key() == INGREDIENTS.key()
 
 
+def embedding(*paths, first="ab", second="cd", maker=None):
+    """Return the key of an embedding by weights and a vocabulary at these paths."""
+    weights, words = paths
+    model = {"encoder": {"pretrained": weights}, "vocabulary": [words]}
+    inputs = {
+        "vocabulary": [ActionInput(second, words, {}, maker)],
+        "weights": [ActionInput(first, weights, {}, maker)],
+    }
+    return changed(settings={"model": model}, inputs=inputs).key()
+
+
+def test_a_setting_that_is_the_path_of_an_input_does_not_enter_the_key():
+    key = embedding("w.pt", "words.gz")
+
+    assert embedding("models/w.pt", "models/words.gz") == key
+    assert embedding("w.pt", "words.gz", first="ee") != key
+    assert changed(settings={"model": {"encoder": {"pretrained": "w.pt"}}}).key() != key
+
+
+def test_settings_that_name_each_others_files_have_another_key():
+    assert embedding("a", "b") != embedding("b", "a", first="cd", second="ab")
+
+
+def test_a_setting_that_is_the_path_of_a_result_enters_the_key():
+    assert embedding("a", "b", maker="f0") != embedding("c", "b", maker="f0")
+
+
 def test_labels_enter_the_key_only_of_a_step_that_reads_them():
     named = [ActionInput("ab12", "results/samples/large/00000.json", {"part": "1"})]
 

@@ -188,6 +188,17 @@ def test_changed_code_is_certain_and_its_reader_is_possible(project):
     assert possible["cut_off_if_as_before"]
 
 
+def test_a_vocabulary_that_moves_computes_nothing(project):
+    shutil.copy(project.folder / "data/micro/bpe.txt.gz", project.folder / "words.txt.gz")
+    project.edit("config/micro.yaml", "data/micro/bpe.txt.gz", "words.txt.gz")
+
+    jobs, computed = check_against_a_run(project, "results_micro/embeddings/own/small/00000.json")
+
+    assert {"embed", "train"} <= {job["rule"] for job in jobs}
+    assert of_fate(jobs, "certain", "possible") == set()
+    assert computed == []
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "change",

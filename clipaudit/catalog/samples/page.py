@@ -80,7 +80,7 @@ def _shard(sample: Row, store: Store | None) -> Path:
 
 def picture_uri(image: bytes) -> str:
     """Return an image as a data URI that browsers show; large ones are scaled down."""
-    picture = open_picture(image)
+    picture = open_picture(image, as_shown=True)
     kind = _EMBEDDED.get(picture.format)
     if kind is None or len(image) > _MOST_BYTES:
         smaller = picture.rgb

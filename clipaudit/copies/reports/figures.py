@@ -62,5 +62,6 @@ def _trade_off(run: Settings, audit: Copies) -> ReportFigure:
         "trade_off",
         "Made copies found, and false candidates per million pairs of different images, at every "
         "threshold. A mark shows the threshold in use.",
+        {"empty": "nothing was calibrated"},
         title="Made copies found against false candidates",
     )

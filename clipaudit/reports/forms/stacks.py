@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from clipaudit.plaindata import Rows
 from clipaudit.reports.drawing import PALETTE, SERIES_COLOURS, new_figure, style
 from clipaudit.reports.layouts import short_count
-from clipaudit.reports.panels import BELOW, by, title_groups, write_legend, write_note
+from clipaudit.reports.panels import BELOW, by, title_groups, title_panel, write_legend, write_note
 
 # Kinds of text in an image, from the darkest to the lightest, so that grey print shows them too.
 _COLOURS = {"co": SERIES_COLOURS[1], "apart": SERIES_COLOURS[5], "none": PALETTE["faint"]}
@@ -33,7 +33,7 @@ def draw_stacks(table: pa.Table, options: Mapping[str, str]) -> Figure:
     `x_label`, of standing bars. A bar without images is absent; a panel without bars says so.
     """
     rows = table.to_pylist()
-    panels = by(rows, "panel_position") or {0: []}
+    panels = by(rows, "panel_position")
     lying = options["bars"] == "lying"
     bars = max(1, len({row["bar_position"] for row in rows}))
     height = bars * _ROW + _TITLE if lying else _COLUMN_HEIGHT
@@ -46,7 +46,7 @@ def draw_stacks(table: pa.Table, options: Mapping[str, str]) -> Figure:
     )
     handles: dict[int, Any] = {}
     for axes, panel in zip(grid.ravel().tolist(), panels.values(), strict=True):
-        axes.set_title(panel[0]["panel_title"] if panel else "")
+        title_panel(axes, panel[0]["panel_title"])
         own = by(panel, "bar_position")
         handles |= _draw_bars(axes, panel, list(own), lying=lying)
         _label_bars(axes, [members[0] for members in own.values()], lying=lying)

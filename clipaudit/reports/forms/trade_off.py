@@ -34,15 +34,12 @@ def draw_trade_off(table: pa.Table, options: Mapping[str, str]) -> "matplotlib.f
     """
     rows = table.to_pylist()
     positions = sorted({row["panel_position"] for row in rows})
-    figure, all_axes = new_panels(max(1, len(positions)), height=_HEIGHT)
-    for axes, position in zip(all_axes, positions, strict=False):
+    figure, all_axes = new_panels(len(positions), height=_HEIGHT)
+    for axes, position in zip(all_axes, positions, strict=True):
         _draw_panel(axes, [row for row in rows if row["panel_position"] == position])
-    if not rows:
-        write_note(all_axes[0], "nothing was calibrated")
     label_axes(all_axes, "false candidates per million pairs", "made copies found (%)")
-    if rows:
-        names = {"chosen threshold": _CHOSEN, "as many as the settings allow": _ASKED}
-        write_legend(figure, [Line2D([], [], label=name, **look) for name, look in names.items()])
+    names = {"chosen threshold": _CHOSEN, "as many as the settings allow": _ASKED}
+    write_legend(figure, [Line2D([], [], label=name, **look) for name, look in names.items()])
     return figure
 
 

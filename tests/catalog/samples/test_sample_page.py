@@ -1,3 +1,4 @@
+import base64
 import hashlib
 import io
 import tarfile
@@ -139,6 +140,17 @@ def test_a_missing_shard_is_reported(fate, tmp_path):
 )
 def test_images_in_browser_formats_are_embedded_unchanged(kind, mime):
     assert picture_uri(image(kind)).startswith(f"data:image/{mime};base64,")
+
+
+def test_a_transparent_image_in_another_format_is_shown_on_white():
+    file, drawn = io.BytesIO(), Image.new("P", (2, 2))
+    drawn.putpixel((1, 1), 1)
+    drawn.save(file, "GIF", transparency=0)
+
+    uri = picture_uri(file.getvalue())
+
+    shown = Image.open(io.BytesIO(base64.b64decode(uri.partition(",")[2])))
+    assert shown.convert("RGB").getpixel((0, 0)) == (255, 255, 255)
 
 
 def test_other_samples_are_shown_beside_it_with_escaped_texts(fate):
