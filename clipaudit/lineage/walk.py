@@ -58,11 +58,11 @@ def actions_below(results: Path, store: Store, pointers: Iterable[Path]) -> dict
 
 
 def outdated(results: Path, store: Store, pointers: Sequence[Path], stage: str) -> list[Path]:
-    """Return those of `pointers` that come from files of `stage` that `results` no longer has.
+    """Return those of `pointers` that come from parts of `stage` that `results` no longer has.
 
-    Such files have other content now, or are gone. Raise StoreError as `actions_below`.
+    Such parts have other content now, or are gone. Raise StoreError as `actions_below`.
     """
-    now = {Pointer.read(path).digest for path in (results / stage).rglob("*.json")}
+    now = {Pointer.read(path).digest for path in (results / stage).glob("*/*.json")}  # links, too
     makers = Makers(results)
     readers: dict[str | None, list[str]] = {}  # of the files that an action made
     found: list[str | None] = []

@@ -1,4 +1,4 @@
-"""Refuse to start a run that cannot end well, and remove what it would leave outdated."""
+"""Before a run: refuse what cannot end well, remove what is outdated, register the results."""
 
 from collections.abc import Mapping
 from contextlib import suppress
