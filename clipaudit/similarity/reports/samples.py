@@ -143,9 +143,10 @@ def _sentences(fate: Fate) -> Iterator[str]:
     crossed = [row for row in fate["nearest_tests"] if row["crossed"]]
     if crossed:
         most = max(crossed, key=lambda row: row["crossed"]["excess"])
+        names = dict.fromkeys(row["testset"] for row in crossed)  # several encoders may find one
         yield (
-            f"Crosses the gap of {', '.join(row['testset'] for row in crossed)}; "
-            f"that of {most['testset']} by {most['crossed']['excess']:.4f}."
+            f"Crosses the gap of {', '.join(names)}; that of {most['testset']} by "
+            f"{most['crossed']['excess']:.4f}{_by_encoder(most, fate['nearest_tests'])}."
         )
     if fate["nearest_train"]:
         near = max(fate["nearest_train"], key=lambda row: row["similarity"])
@@ -174,14 +175,22 @@ def _beside(fate: Fate) -> Iterator[Beside]:
     most = max(crossed, key=lambda row: row["excess"], default=None)
     near = max(tests, key=lambda row: row["similarity"], default=None)
     if most:
-        yield _shown(most, f"similarity {most['similarity']:.4f}, above the gap {most['gap']:.4f}")
+        similarity = f"similarity {most['similarity']:.4f}{_by_encoder(most, tests)}"
+        yield _shown(most, f"{similarity}, above the gap {most['gap']:.4f}")
     if near and not (most and _test_image(most) == _test_image(near)):
-        yield _shown(near, f"nearest test image, similarity {near['similarity']:.4f}")
+        similarity = f"similarity {near['similarity']:.4f}{_by_encoder(near, tests)}"
+        yield _shown(near, f"nearest test image, {similarity}")
     for row in fate["nearest_train"]:
         if row["rank"] == 0:
             what = f"nearest training image by {row['encoder']}, similarity {row['similarity']:.4f}"
             address = Address(row["corpus"], row["shard"], row["row"])
             yield Beside(address, f"{row['corpus']} {place(row)}: {what}")
+
+
+def _by_encoder(row: Row, rows: Sequence[Row]) -> str:
+    """Return which encoder a row is of, if the rows are of several."""
+    several = len({each["encoder"] for each in rows}) > 1
+    return f" ({row['encoder']})" if several else ""
 
 
 def _test_image(row: Row) -> Address:

@@ -262,6 +262,19 @@ def test_the_test_image_whose_gap_is_crossed_is_shown_before_the_nearest_other_o
     assert beside[0].words == "val 0:4: similarity 0.7500, above the gap 0.5000"
 
 
+def test_a_gap_crossed_by_two_encoders_is_named_once_with_the_encoder_of_the_excess(fate_of):
+    supervised = {"corpus": "large", "encoder": "supervised"}
+    nearer = {**NEAR, **CROSSED, "gap": 0.25}
+    fate = fate_of(
+        "0:0",
+        ("similarities", OWN, [{**NEAR, **CROSSED}]),
+        ("similarities", supervised, [nearer]),
+    )
+
+    assert "Crosses the gap of val; that of val by 0.5000 (supervised)." in sentences(fate)
+    assert "similarity 0.7500 (supervised), above the gap" in shown_beside(fate)[0].words
+
+
 def test_a_test_image_is_shown_only_once(fate_of):
     (beside,) = shown_beside(fate_of("0:0", ("similarities", OWN, [{**NEAR, **CROSSED}])))
 
