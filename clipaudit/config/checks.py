@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from clipaudit.config.corpora import Corpus
 from clipaudit.config.plugins import Kind, plugin_entry
-from clipaudit.corpora.shards import is_tar
+from clipaudit.corpora.shards import LIST, is_tar
 from clipaudit.errors import ConfigError
 from clipaudit.remote.urls import is_url
 
@@ -76,8 +76,12 @@ def check_shards(run: "Settings", name: str, corpus: Corpus) -> None:
             f"{where}: {len(paths) - len(files)} are URLs and {len(files)} are files, such as "
             f"{files[0]}; use only URLs or only files"
         )
-    if corpus.metadata is not None and not files:
-        raise ValueError(f"{where}: {paths[0]} is a URL, but only tars can be remote; copy it here")
+    here = () if files else [each for each in paths if corpus.metadata or each.endswith(LIST)]
+    if here:
+        raise ValueError(
+            f"{where}: {here[0]} is a URL, but only tars and Parquet files with images can be "
+            "remote; copy it here"
+        )
     if corpus.world is not None:
         _check_made(run, name, corpus, corpus.world, paths)
 

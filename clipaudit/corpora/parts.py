@@ -113,7 +113,8 @@ def _choices(inside: str, pattern: str) -> Sequence[str]:
 def _refuse_duplicates(shards: Sequence[str]) -> None:
     places: dict[str, int] = {}
     for number, shard in enumerate(shards):
-        first = places.setdefault(os.path.normpath(shard), number)
+        place = shard if is_url(shard) else os.path.normpath(shard)
+        first = places.setdefault(place, number)
         if first != number:
             raise ConfigError(
                 f"shards: {shard!r} is in the list twice, as numbers {first} and {number}. "

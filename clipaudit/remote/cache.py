@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from clipaudit.errors import ConfigError, StoreError
+from clipaudit.store.store import flush
 
 logger = logging.getLogger(__name__)
 
@@ -88,6 +89,7 @@ class ShardCache:
         with self._room(part, size) as file:
             sha256 = download(file)
             file.flush()
+            flush(part)  # else a crash of the machine might leave zeros of the right length
             reader = io.FileIO(part)
             with self._held("room"):  # otherwise a count might see neither name
                 os.replace(part, self._path(sha256))
@@ -206,8 +208,8 @@ def _lock(file: io.IOBase, how: int) -> None:
 def _is_free(part: Path) -> bool:
     """Return whether no process writes this part any more, because its writer was killed."""
     try:
-        with part.open("rb") as file:
+        with part.open("r+b") as file:  # NFS locks only files that are open for writing
             _lock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return True
-    except BlockingIOError:
+    except (BlockingIOError, PermissionError):  # the second: another user's
         return False

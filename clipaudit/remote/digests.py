@@ -66,7 +66,7 @@ class RemoteDigests:
         return stub
 
     def url(self, sha256: str) -> str:
-        """Return a URL of these bytes; raise InputError if none is known."""
+        """Return the URL where these bytes were last found; raise InputError if none is known."""
         return read_stub(self.stub(sha256)).url
 
     def _record(self, url: str) -> Path:

@@ -47,10 +47,12 @@ class State:
 def state_of(url: str) -> State:
     """Ask the remote for the state of an object; raise InputError."""
     found = _patiently(url, lambda: _info(url))
+    if found.get("type") == "directory":
+        raise InputError(f"{url}: a folder, not an object. Name the shards in it.")
     if not isinstance(found.get("size"), int):
         raise InputError(
             f"{url}: the server does not give its size, so the cache cannot make room. "
-            "Serve it with a Content-Length, or copy it."
+            "Serve it with a Content-Length and without a Content-Encoding, or copy it."
         )
     marks = {name: str(found[name]) for name in _MARKS if found.get(name) is not None}
     return State(found["size"], marks)
@@ -66,7 +68,7 @@ def fetch(url: str, size: int, into: io.BufferedIOBase) -> str:
     def attempt() -> str:
         into.seek(0)
         digest, got = hashlib.sha256(), 0
-        with _opened(url) as remote:
+        with _opened(url, size) as remote:
             while block := remote.read(_BLOCK_BYTES):
                 got += len(block)
                 if got > size:
@@ -137,11 +139,11 @@ def _info(url: str) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def _opened(url: str) -> Iterator[IO[bytes]]:
+def _opened(url: str, size: int) -> Iterator[IO[bytes]]:
     filesystem, path = _filesystem(url)
-    # HTTP in one request: not every server knows ranges
-    whole = scheme_of(url) in _HTTP
-    options = {"block_size": 0} if whole else {"block_size": _BLOCK_BYTES, "cache_type": "none"}
+    options: dict[str, Any] = {"block_size": _BLOCK_BYTES, "cache_type": "none"}
+    if scheme_of(url) in _HTTP:  # in one request: not every server knows ranges
+        options = {"block_size": 0, "size": size}
     with filesystem.open(path, "rb", **options) as file:
         yield file
 

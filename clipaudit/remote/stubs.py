@@ -2,13 +2,15 @@
 
     store/files/remote/ab/cdef.../<name>.remote    url and size of the bytes with this SHA-256
 
-The name shows the URL to readers; only the content counts. Standard library only.
+The name shows the URL to readers; only the content counts. Its modification time is when the bytes
+were last found at the URL. Standard library only.
 """
 
 import io
 import json
 import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,16 +32,20 @@ class Stub:
 
 
 def write_stub(files: Path, stub: Stub) -> None:
-    """Write a shard's stub into the folder `files` of a store."""
+    """Write a shard's stub into the folder `files` of a store: its bytes are at its URL now."""
     path = _folder(files, stub.sha256) / _name(stub.url)
     text = json.dumps({"bytes": stub.bytes, "url": stub.url}, sort_keys=True)
     if not path.is_file() or path.read_text() != text:
         replace_text(path, text)
+    else:
+        with suppress(PermissionError):  # another user's
+            os.utime(path)
 
 
 def find_stub(files: Path, sha256: str) -> Path | None:
-    """Return the stub of these bytes, the first by name; None if there is none."""
-    return min(_folder(files, sha256).glob(f"*{SUFFIX}"), default=None)
+    """Return the stub of these bytes, of the URL where they were last found; None without one."""
+    stubs = _folder(files, sha256).glob(f"*{SUFFIX}")
+    return max(stubs, key=lambda stub: (stub.stat().st_mtime_ns, stub.name), default=None)
 
 
 def read_stub(path: Path) -> Stub:

@@ -18,6 +18,8 @@ PACKAGES: Mapping[str, str] = {  # the package that reads each scheme
     "http": "aiohttp",
 }
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+# A bucket, or Amazon's long name of one, or a host; of a pattern, too. A password may contain a /.
+_AUTHORITY = re.compile(r"[\w.{},-]+(:\d+)?|arn:[\w.:-]+")
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
 _SHORTEST_SECRET = 8  # characters; shorter values may be any word, and are not hidden
 
@@ -52,17 +54,18 @@ def check_url(url: str) -> None:
             "and from files. Copy them to one of these."
         )
     authority, _, path = rest.partition("/")
-    if "@" in authority:
+    if authority and not _AUTHORITY.fullmatch(authority):
         raise ConfigError(
-            f"{hidden(url)}: a user or password in a URL would appear in logs and reports. Remove "
-            "it; docs/remote.md says where credentials belong."
+            f"{scheme}://…: what follows is no name of a bucket or host. A user or password in a "
+            "URL would appear in logs and reports. Remove it; docs/remote.md says where "
+            "credentials belong."
         )
     if "?" in rest or "#" in rest:
         raise ConfigError(
             f"{hidden(url)}: a URL with a query or fragment is refused: a signature would appear "
             "in logs and reports. Remove it; docs/remote.md says where credentials belong."
         )
-    if not authority or not path or ".." in path.split("/"):
+    if not authority or not path or ".." in path.split("/") or "::" in path:
         raise ConfigError(
             f"{url}: not the URL of a shard. Write {scheme}://, a bucket or host, and a path."
         )
@@ -77,7 +80,7 @@ def hidden(text: str) -> str:
     >>> hidden("GET https://me:pw@host/0.tar?Signature=abc failed")
     'GET https://…@host/0.tar?… failed'
     """
-    text = re.sub(r"(\w://)[^/\s'\"]*@", r"\1…@", text)
+    text = re.sub(r"(\w://)(?:[^/\s'\":]*:(?!\d+/)[^\s'\"]*|[^/\s'\"]*)@", r"\1…@", text)
     text = re.sub(r"(\w://[^\s'\"?#]*)([?#])[^\s'\")]+", r"\1\2…", text)
     for name, value in os.environ.items():
         if _SECRET_NAME.search(name) and len(value) >= _SHORTEST_SECRET:

@@ -23,6 +23,14 @@ def test_bytes_are_fetched_with_their_hash(served):
     assert into.getvalue() == b"content"
 
 
+def test_a_known_shard_is_fetched_in_two_requests(served):
+    served.files["/0.tar"] = b"content"
+
+    fetch_known(Stub(f"{served.url}/0.tar", 7, sha256(b"content")), io.BytesIO())
+
+    assert served.asked == [("HEAD", "/0.tar"), ("GET", "/0.tar")]
+
+
 def test_a_state_changes_with_the_object(served):
     served.files["/0.tar"] = b"one"
     before = state_of(f"{served.url}/0.tar")
@@ -42,7 +50,7 @@ def test_a_server_that_gives_only_a_size_reveals_no_change(served):
 
 def test_a_temporary_fault_is_retried(served, caplog):
     served.files["/0.tar"] = b"content"
-    served.status = [503] * 4  # each attempt requests the head, then the body
+    served.status = [503] * 2
 
     with caplog.at_level(logging.WARNING):
         assert fetch(f"{served.url}/0.tar", 7, io.BytesIO()) == sha256(b"content")

@@ -115,6 +115,19 @@ def test_a_shard_replaced_after_its_index_is_refused_by_the_next_reader(served, 
         open_shard(digests.stub(digest))
 
 
+@pytest.mark.parametrize("moved", [["/a.tar", "/b.tar"], ["/b.tar", "/a.tar"]])
+def test_a_shard_that_moved_is_read_where_it_was_found_last(served, digests, store, moved):
+    for path in [*moved, moved[0], moved[1]]:  # the last was known before
+        served.files = {path: b"content"}
+        digest = digests.digest(f"{served.url}{path}")
+    (store.root / "cache/shards" / digest).unlink()
+
+    file, _ = open_shard(FileDigests(store.root / "files").locate(digest))
+    with file:
+        assert file.read() == b"content"
+    assert digests.url(digest) == f"{served.url}{moved[1]}"
+
+
 def test_a_lost_stub_is_reported_with_the_index_command(digests):
     with pytest.raises(InputError, match=r"no URL is known .* --forcerun index"):
         digests.stub("ab" * 32)

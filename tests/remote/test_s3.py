@@ -44,6 +44,11 @@ def test_a_shard_is_read_from_s3(bucket):
     assert (found, into.getvalue()) == (hashlib.sha256(b"content").hexdigest(), b"content")
 
 
+def test_a_folder_of_a_bucket_is_no_shard(bucket):
+    with pytest.raises(InputError, match=r"s3://shards/a: a folder, not an object. Name"):
+        state_of("s3://shards/a")
+
+
 def test_a_shard_of_several_requests_is_complete(bucket, monkeypatch):
     content = bytes(range(256)) * 40
     bucket.put_object(Bucket="shards", Key="long.tar", Body=content)

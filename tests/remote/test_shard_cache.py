@@ -1,3 +1,5 @@
+import errno
+import fcntl
 import hashlib
 import io
 import multiprocessing
@@ -142,6 +144,44 @@ def test_a_cached_file_of_another_length_is_fetched_again(cache):
     os.truncate(cache.folder / "shards" / sha256(source.contents["a"]), 3)
 
     assert source.read(cache, "a") == content_of("a", 40)
+
+
+def test_a_download_is_on_disk_before_it_counts_as_whole(cache, monkeypatch):
+    source, steps = Source(a=40), []
+    fsync, replace = os.fsync, os.replace
+
+    def flushed(handle):
+        steps.append(os.pread(handle, 100, 0))
+        fsync(handle)
+
+    def replaced(*paths):
+        steps.append("replaced")
+        replace(*paths)
+
+    monkeypatch.setattr(os, "fsync", flushed)
+    monkeypatch.setattr(os, "replace", replaced)
+    source.read(cache, "a")
+
+    assert steps == [source.contents["a"], "replaced"]
+
+
+def test_two_downloads_at_once_need_only_locks_that_nfs_has(cache, monkeypatch):
+    source, flock = Source(a=40, b=40), fcntl.flock
+
+    def of_nfs(file, how):
+        if how & fcntl.LOCK_EX and not file.writable():  # flock(2), "NFS details"
+            raise OSError(errno.EBADF, "Bad file descriptor")
+        flock(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", of_nfs)
+
+    def download(into):  # another download begins before this one ends
+        assert source.read(cache, "b") == source.contents["b"]
+        return source.download("a")(into)
+
+    cache.take("a", 40, download)
+
+    assert source.read(cache, "a") == source.contents["a"]
 
 
 def test_a_shard_of_unknown_hash_is_named_by_its_bytes(cache):
