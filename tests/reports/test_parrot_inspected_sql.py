@@ -237,13 +237,19 @@ def test_an_image_without_a_caption_counts_only_for_the_order():
 
 
 def test_a_mean_has_students_interval_over_images_but_none_for_one_image():
-    found = fig4(["co"] * 4, [2, 2, 2, 1], (0, 0.25), (1, 0.5), (2, 0.75), (3, 0.5))
+    found = fig4(["co"] * 4, [2, 2, 2, 1], (0, 0.375), (1, 0.5), (2, 0.625), (3, 0.5))
 
     mean = found[2]["raw"]
-    margin = 4.302653 * 0.25 / 3**0.5  # 2 degrees of freedom
+    margin = 4.302653 * 0.125 / 3**0.5  # 2 degrees of freedom
     assert (mean["low"], mean["high"]) == pytest.approx((0.5 - margin, 0.5 + margin))
     assert found[1]["raw"]["low"] is None
     assert found[2]["raw"]["group_title"] == "a, cat"
+
+
+def test_an_interval_of_few_cosines_ends_at_one():
+    mean = fig4(["co"] * 2, [2, 2], (0, 0.25), (1, 0.75))[2]["raw"]
+
+    assert (mean["low"], mean["value"], mean["high"]) == (-1, 0.5, 1)  # Student's: -2.7 to 3.7
 
 
 def test_the_order_of_rows_changes_no_bit():

@@ -89,8 +89,8 @@ select
     series.title as series_title,
     coalesce(means.pictures, 0) as pictures, -- images in the mean: without text, or all with text
     means.value, -- null: no image
-    means.bounds.low as low, -- 95 % interval of the mean, over images; null: only one image
-    means.bounds.high as high,
+    if(means.bounds.low < -1, -1, means.bounds.low) as low, -- 95 % interval of the mean, over images; null: only one image
+    if(means.bounds.high > 1, 1, means.bounds.high) as high, -- a cosine is at most 1
 from groups
 cross join series
 left join names
