@@ -254,7 +254,9 @@ class _Members:
         shard, row = int(self.shards[at]), int(self.rows[at])
         images = _split(own)[0]
         if change is not None:
-            images = {name: change(sample_address(shard, row), images[name]) for name in images}
+            # the others are read by no step, and show what the change removes
+            name = next(each for each in IMAGE_EXTENSIONS if each in images)
+            images = {name: change(sample_address(shard, row), images[name])}
         others = _split(own if words == at else self._stored(words))[1]
         return b"".join(
             member_head(f"{_name(shard, row)}.{extension}".encode(), len(data))

@@ -85,8 +85,11 @@ def _rows_of(path: Path, column: str, score: str | None) -> Iterator[pa.Table]:
 
 
 def _cast(values: pa.Array, form: pa.DataType, path: Path, column: str) -> pa.Array:
-    textual = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
-    floating = pa.types.is_floating(values.type)
+    if isinstance(values, pa.DictionaryArray):
+        values = values.dictionary_decode()
+    kinds = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+    textual = any(is_kind(values.type) for is_kind in kinds)
+    floating = pa.types.is_floating(values.type) or pa.types.is_decimal(values.type)
     if not (pa.types.is_integer(values.type) or (textual if form == pa.string() else floating)):
         wanted = "numbers" if form == pa.float64() else "texts or whole numbers"
         raise InputError(f"{path}: column {column!r} is {values.type}; give {wanted}.")

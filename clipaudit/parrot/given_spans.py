@@ -1,6 +1,7 @@
 """The spotter `given`: text spotted elsewhere, in Parquet or JSON files, joined to samples."""
 
 import logging
+from fractions import Fraction
 from typing import Literal
 
 import numpy as np
@@ -52,7 +53,7 @@ def take_spans(
 
 def _drop(lost: pa.Table, samples: int, may_lack: float, drops: Drops) -> None:
     rows = lost.to_pylist()
-    if len(rows) > may_lack * samples:
+    if len(rows) > Fraction(repr(may_lack)) * samples:  # as the decimal number that was written
         first = rows[0]
         raise InputError(
             f"{len(rows)} of {samples} images have no row in the given spans, first shard "

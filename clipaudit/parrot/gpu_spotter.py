@@ -77,9 +77,9 @@ class GpuSpotter(RapidSpotter, ManySpotter):
 
     @property
     def recipe(self) -> Mapping[str, object]:
-        """The settings and the version."""
-        sizes = {"images": IMAGES, "lines": LINES, "widths": WIDTHS}
-        return {**super().recipe, "torch": torch.__version__, **sizes}
+        """The settings and the version; batches are its own, not the setting's."""
+        own = {"torch": torch.__version__, "images": IMAGES, "lines": LINES, "widths": WIDTHS}
+        return {name: value for name, value in super().recipe.items() if name != "batch"} | own
 
     def spot(self, pixels: UInt8[np.ndarray, "h w 3"]) -> list[Span]:
         """Return what `spot_all` finds in one image; raises Unusable, StepError or ConfigError."""

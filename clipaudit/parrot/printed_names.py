@@ -4,7 +4,8 @@ Both texts of an image have the same place, letter size and colour, so a model's
 by the meaning of the text.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import count
 from math import ceil
 
 import numpy as np
@@ -28,7 +29,7 @@ PRINTS = pa.schema(
         pa.field("row", pa.int32(), nullable=False),
         pa.field("printed", pa.int32(), nullable=False),  # label of the class that is printed
         pa.field("name", pa.string(), nullable=False),  # its name
-        pa.field("control", pa.string(), nullable=False),  # as many letters, without meaning
+        pa.field("control", pa.string(), nullable=False),  # of its shape, without meaning
         pa.field("type_size", pa.float64(), nullable=False),  # share of the shorter side
         pa.field("x", pa.float64(), nullable=False),  # 0 to 1: left to right in the middle square
         pa.field("y", pa.float64(), nullable=False),  # top to bottom
@@ -51,10 +52,10 @@ def draw_prints(
 
     `right` are their labels, `labels` those that can be predicted, `classes` the names of all. Each
     sample draws a class with another name (in a tie the lowest label, as predictions do), a size
-    between the two of `type_size`, a place and a colour. A control has as many letters and the
-    same blanks as the name, and contains no class word. The draws depend only on `seed` and the
-    sample's address. Raises InputError, which names `place`, if all names are equal or no control
-    is found.
+    between the two of `type_size`, a place and a colour. A control has as many letters and digits
+    as the name, the same blanks and signs, and contains no class word. The draws depend only on
+    `seed` and the sample's address. Raises InputError, which names `place`, if all names are equal
+    or no control is found.
     """
     lowest = {classes[label]: int(label) for label in labels[::-1]}
     names = sorted(lowest)
@@ -63,8 +64,9 @@ def draw_prints(
             f"{place}: its {len(labels)} classes have {len(names)} name, so no wrong one can be "
             "printed. Remove it from parrot.attack.test_sets."
         )
-    letters = sorted(c for name in names for c in name.casefold() if c.isalpha())
-    taken = frozenset(word for name in names for word in name.casefold().split())
+    characters = sorted(c for name in names for c in name.casefold() if c.isalnum())
+    kinds = {known: [c for c in characters if c.isalpha() == known] for known in (True, False)}
+    taken = frozenset(word for name in names for word in name.casefold().split() if _says(word))
     rows = []
     addresses = zip(samples["shard"].to_pylist(), samples["row"].to_pylist(), strict=True)
     for (shard, row), label in zip(addresses, right.tolist(), strict=True):
@@ -73,28 +75,41 @@ def draw_prints(
         name = names[(own + 1 + int(rng.integers(len(names) - 1))) % len(names)]
         size, x, y = rng.uniform(*type_size), rng.random(), rng.random()
         black = bool(rng.integers(2))
-        control = _meaningless(name, letters, taken, rng)
+        control = _meaningless(name, kinds, taken, rng)
         if control is None:
             raise InputError(
-                f"{place}: found no word with as many letters as {plain(name)!r} that is not a "
-                "class. Remove it from parrot.attack.test_sets."
+                f"{place}: found no word with the letters and digits of all classes, as long as "
+                f"{plain(name)!r}, that is not a class. Remove it from parrot.attack.test_sets."
             )
         rows.append((shard, row, lowest[name], name, control, size, x, y, black))
     return table_of_rows(rows, PRINTS)
 
 
 def _meaningless(
-    name: str, letters: Sequence[str], taken: frozenset[str], rng: np.random.Generator
+    name: str,
+    kinds: Mapping[bool, Sequence[str]],
+    taken: frozenset[str],
+    rng: np.random.Generator,
 ) -> str | None:
-    """Return the name with each letter redrawn from those of all names; None if not found."""
-    for _ in range(TRIES if letters else 0):
+    """Return the name with each letter and digit redrawn; None if not found.
+
+    `kinds` are the letters (True) and the digits of all names.
+    """
+    for _ in range(TRIES):
         drawn = "".join(
-            _cased(letters[int(rng.integers(len(letters)))], each) if each.isalpha() else each
+            _cased(kinds[each.isalpha()][int(rng.integers(len(kinds[each.isalpha()])))], each)
+            if each.isalnum()
+            else each
             for each in name
         )
         if taken.isdisjoint(drawn.casefold().split()):
             return drawn
     return None
+
+
+def _says(word: str) -> bool:
+    """Return whether a word has a letter or digit; signs stay in a control."""
+    return any(map(str.isalnum, word))
 
 
 def _cased(letter: str, like: str) -> str:
@@ -136,22 +151,22 @@ def print_texts(
     The letter size is `type_size`, a share of the shorter side, or less if needed for all texts to
     fit. Letters are black or white with an edge of the other colour. They are within the middle
     square, which models see; `place` gives the position to the right and down, each from 0 to 1. A
-    text too wide is wrapped. Images with a side below LEAST_SIDE are first enlarged by a whole
-    factor. A text without ink leaves the image unchanged.
+    text too wide is wrapped. Images with a side below LEAST_SIDE, or on which a text does not fit
+    whole, are first enlarged by a whole factor. A text without ink leaves the image unchanged.
     """
-    factor = ceil(LEAST_SIDE / min(picture.shape[:2]))
+    least = min(picture.shape[:2])
+    for factor in count(ceil(LEAST_SIDE / least)):
+        side = factor * least
+        wanted = max(1, round(side * type_size))
+        edge = max(1, round(wanted / EDGE))
+        room = side - 2 * edge
+        size = min(layout(text, typeface, side=room, type_size=wanted).type_size for text in texts)
+        placed = [layout(text, typeface, side=room, type_size=size) for text in texts]
+        if not any(each.cut for each in placed):
+            break
     picture = picture.repeat(factor, axis=0).repeat(factor, axis=1)
-    side = min(picture.shape[:2])
-    wanted = max(1, round(side * type_size))
-    edge = max(1, round(wanted / EDGE))
-    room = side - 2 * edge
-    size = min(layout(text, typeface, side=room, type_size=wanted).type_size for text in texts)
-    found = []
-    for text in texts:
-        placed = layout(text, typeface, side=room, type_size=size)
-        letters = Image.fromarray(ink(placed, typeface, side=room))
-        found.append(_stamped(picture, letters.crop(letters.getbbox()), edge, place, black))
-    return found
+    inks = [Image.fromarray(ink(each, typeface, side=room)) for each in placed]
+    return [_stamped(picture, each.crop(each.getbbox()), edge, place, black) for each in inks]
 
 
 def _stamped(

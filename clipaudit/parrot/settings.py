@@ -78,8 +78,8 @@ class Spotting(Section):
     batch: int = Field(
         1,
         ge=1,
-        description="lines of an image read together, each padded to the widest: on a CPU more "
-        "than 1 takes longer",
+        description="lines of an image read together on a CPU, each padded to the widest: more "
+        "than 1 takes longer. A GPU has batches of its own",
     )
 
     @property

@@ -158,7 +158,8 @@ def _entries(row: Mapping[str, Any], place: str) -> str:
             raise InputError(f"{place}: spans is {shown_value(_plain_json(entries))}: {_FORMS}.")
     elif "text" in row:
         entry = {name: row[name] for name in _SPAN if row.get(name) is not None}
-        entries = [entry] if entry else []
+        says_nothing = all(name == "score" or value == [] for name, value in entry.items())
+        entries = [] if says_nothing else [entry]
     else:
         raise InputError(f"{place}: has {', '.join(map(plain, row))}: {_FORMS}.")
     return json.dumps(entries, default=_unlike_json)

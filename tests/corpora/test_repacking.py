@@ -202,6 +202,30 @@ def test_changed_images_replace_those_of_the_set(corpus, tmp_path):
         assert raw.members["txt"] == f"{shard} {row}".encode()
 
 
+def test_further_images_of_a_changed_sample_are_left_out(tmp_path):
+    members = [*sample("a", image=b"first"), *sample("a", image=b"no image", extension="webp")[:1]]
+    (tmp_path / "0.tar").write_bytes(tar_bytes(members))
+    one = addresses([0], shards=[0])
+    collection = Collection([(0, tmp_path / "0.tar")], {"few": one}, one)
+    collected = tmp_path / "collected"
+    collected.write_bytes(b"".join(collection.blocks()))
+    seen, written = [], []
+
+    def change(address, file):
+        seen.append(file)
+        return b"changed"
+
+    def write(shard, blocks):
+        written.append(b"".join(blocks))
+        return hashlib.sha256(written[-1]).hexdigest()
+
+    repack([(collected, collection.table())], write, seed=1, change=change)
+    ((raw,),) = [list(read({"0.tar": content}, tmp_path)) for content in written]
+
+    assert seen == [b"first"]
+    assert raw.members == {"jpg": b"changed", "txt": b"a cat"}
+
+
 def test_a_set_without_samples_has_no_shards(corpus, tmp_path):
     files, found = repacked(corpus, tmp_path, "none")
 

@@ -1,4 +1,5 @@
 import math
+from decimal import Decimal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -39,6 +40,16 @@ def test_a_value_that_is_not_finite_is_not_a_score(tmp_path):
     found = sorted_scores(tmp_path, [samples("a", "b", "c")], files)
 
     assert [score for *_, score in found] == [None, None, 1.0]
+
+
+@pytest.mark.parametrize("kind", [pa.dictionary(pa.int32(), pa.string()), pa.string_view()])
+def test_keys_and_scores_of_other_types_are_read(tmp_path, kind):
+    scores = pa.array([Decimal("0.5"), Decimal("1.5")], pa.decimal128(3, 1))
+    files = {"id": pa.array(["a", "b"], pa.string()).cast(kind), "dfn": scores}
+
+    found = sorted_scores(tmp_path, [samples("a", "b")], files)
+
+    assert [score for *_, score in found] == [0.5, 1.5]
 
 
 def test_identical_rows_count_once_and_differing_ones_are_refused(tmp_path):

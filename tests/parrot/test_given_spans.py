@@ -9,7 +9,7 @@ from peakmemory import peak_memory_mb
 from clipaudit.corpora.drops import Drops
 from clipaudit.errors import InputError
 from clipaudit.parrot import sorted_spans, spans_inside
-from clipaudit.parrot.given_spans import NOT_GIVEN, take_spans
+from clipaudit.parrot.given_spans import NOT_GIVEN, _drop, take_spans
 from clipaudit.parrot.sorted_spans import sort_spans
 from clipaudit.parrot.spans import SPANS, Span, Word, spans_of
 from clipaudit.parrot.spans_inside import OUTSIDE
@@ -82,7 +82,7 @@ def test_one_row_per_image_gives_its_spans(samples, given, kind):
 def test_rows_of_single_spans_are_collected_per_image(samples, given, kind):
     rows = [
         {"key": "b", "text": "big", "bbox": BOX},
-        {"key": "a", "text": None, "bbox": None},
+        {"key": "a", "text": None, "bbox": None, "score": 0.0, "words": []},
         {"key": "b", "text": "sale", "bbox": BOX},
         {"key": "elsewhere", "text": None, "bbox": BOX},
     ]
@@ -211,6 +211,17 @@ def test_an_image_without_a_row_is_dropped_as_unread_if_allowed(samples, given):
         ("a", NOT_GIVEN),
         ("c", NOT_GIVEN),
     ]
+
+
+@pytest.mark.parametrize(("images", "lost", "share"), [(100, 29, 0.29), (100, 57, 0.57)])
+def test_exactly_the_allowed_share_of_images_may_have_no_row(images, lost, share):
+    rows = pa.table({"shard": [0] * images, "row": range(images), "key": ["k"] * images})
+    drops = Drops("spot")
+
+    _drop(rows.slice(0, lost), images, share, drops)
+    with pytest.raises(InputError, match=f"{lost + 1} of {images} images have no row"):
+        _drop(rows.slice(0, lost + 1), images, share, drops)
+    assert len(drops) == lost
 
 
 def test_an_image_without_a_row_has_no_text_if_the_settings_say_so(samples, given):

@@ -8,14 +8,15 @@ from examplepackage import install
 
 from clipaudit.errors import StepError
 from clipaudit.parrot.plugged_spotter import PluggedSpotter
-from clipaudit.parrot.spans import Span
+from clipaudit.parrot.spans import Span, Word
 from clipaudit.steps.plugins import planned
 
 WHITE = np.full((4, 6, 3), 255, np.uint8)
 SPOTTER = """
+IMPORTS
 from clipaudit.parrot.spans import Span, Word
 class Shades:
-    recipe = {}
+    recipe = RECIPE
     def __init__(self, *, device): pass
     def spot(self, pixels): return RETURNED
 """
@@ -28,8 +29,9 @@ def made(tmp_path, monkeypatch):
     for name in ("colourtools", "colourtools.spotter"):
         monkeypatch.delitem(sys.modules, name, raising=False)
 
-    def make(returned=None, **options):
-        text = SPOTTER.replace("RETURNED", returned or "")
+    def make(returned=None, *, imports="", recipe="{}", **options):
+        text = SPOTTER.replace("IMPORTS", imports).replace("RECIPE", recipe)
+        text = text.replace("RETURNED", returned or "")
         install(tmp_path, **({"spotter": text} if returned else {}))
         return PluggedSpotter(planned("spotters", "shades"), options, device="cpu", files=["f"])
 
@@ -42,6 +44,30 @@ def test_spans_and_recipe_come_from_the_plugin(made):
     assert spotter.spot(WHITE) == [Span("pale", 0.9, (0, 0, 6, 0, 6, 4, 0, 4))]
     assert spotter.recipe["own"] == {"version": "1", "word": "pale"}
     assert spotter.recipe["plugin"]["version"] == "1.0"
+
+
+@pytest.mark.parametrize(
+    "score",
+    ["torch.tensor(0.5)", "np.float32(0.5)", "decimal.Decimal('0.5')", "fractions.Fraction(1, 2)"],
+)
+def test_numbers_of_a_library_become_those_of_python(made, score):
+    imports = "import decimal, fractions, torch, numpy as np"
+    polygon = f"[{score}, 0, 1, 0, 1, 1]"
+    words = f"(Word('a', {polygon}) for _ in range(2))"
+    spotter = made(f"[Span('a', {score}, {polygon}, {words})]", imports=imports)
+
+    corners = (0.5, 0, 1, 0, 1, 1)
+    assert spotter.spot(WHITE) == [Span("a", 0.5, corners, (Word("a", corners),) * 2)]
+    assert type(spotter.spot(WHITE)[0].score) is float
+
+
+@pytest.mark.parametrize(
+    ("recipe", "fault"),
+    [("{'weights': Path('a')}", "TypeError"), ("{'size': float('nan')}", "ValueError")],
+)
+def test_a_recipe_that_json_cannot_hold_is_refused(made, recipe, fault):
+    with pytest.raises(StepError, match=f"shades .* failed while reading its recipe: {fault}"):
+        made("[]", imports="from pathlib import Path", recipe=recipe)
 
 
 @pytest.mark.parametrize(

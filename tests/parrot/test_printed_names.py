@@ -1,10 +1,13 @@
+import re
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from clipaudit.errors import InputError
+from clipaudit.parrot import printed_names
 from clipaudit.parrot.printed_names import PRINTS, Printing, draw_prints, print_texts
-from clipaudit.parrot.synthetic import dejavu_sans
+from clipaudit.parrot.synthetic import dejavu_sans, layout
 
 CLASSES = ["red cat", "green dog", "Blue bird", "red cat"]
 GRAY = np.full((100, 160, 3), 128, np.uint8)
@@ -79,8 +82,26 @@ def test_classes_that_all_have_one_name_are_refused():
         drawn(classes=["cat", "cat"])
 
 
+@pytest.mark.parametrize(
+    "classes",
+    [
+        ["BMW M3 Coupe 2012", "Acura RL Sedan 2012", "Ram C/V Cargo Van 2012"],
+        ["707-320", "727-200", "737-800"],
+        ["bed & breakfast", "bed & bath", "garage"],
+    ],
+)
+def test_names_with_numbers_and_signs_have_controls_of_the_same_shape(classes):
+    _, prints = drawn(classes=classes)
+
+    words = {word for name in classes for word in name.casefold().split()} - {"&"}
+    for row in prints.to_pylist():
+        shapes = [re.sub(r"\w", "x", row[column]) for column in ("name", "control")]
+        assert shapes[0] == shapes[1]
+        assert words.isdisjoint(row["control"].casefold().split())
+
+
 def test_class_names_whose_letters_form_no_other_word_are_refused():
-    with pytest.raises(InputError, match=r"val: found no word with as many letters as '\d' that"):
+    with pytest.raises(InputError, match=r"val: found no word .* as long as '\d', that is not a"):
         drawn(classes=["1", "2"])
 
 
@@ -130,6 +151,21 @@ def test_a_small_image_is_enlarged():
     small = np.full((28, 28, 3), 128, np.uint8)
 
     assert on_gray("seven", picture=small).shape == (84, 84, 3)
+
+
+def test_an_image_is_enlarged_until_no_letter_of_a_text_is_cut(monkeypatch):
+    name = "restriction ending an overtaking prohibition for trucks and all other large vehicles"
+    layouts = []
+
+    def kept(*arguments, **options):
+        layouts.append(layout(*arguments, **options))
+        return layouts[-1]
+
+    monkeypatch.setattr(printed_names, "layout", kept)
+    picture = on_gray(name, picture=np.full((64, 64, 3), 128, np.uint8))
+
+    assert picture.shape == (128, 128, 3)
+    assert (layouts[1].cut > 0, layouts[-1].cut) == (True, 0)
 
 
 def test_the_control_comes_first_then_the_name():
