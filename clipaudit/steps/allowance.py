@@ -10,7 +10,7 @@ import json
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -88,14 +88,14 @@ class Allowance:
                 "space there and start the same command again: finished work is kept."
             )
 
-    def _lines(self) -> list[dict[str, Any]]:
-        try:
-            text = self._ledger.read_text()
-        except FileNotFoundError:
-            return []
-        return [json.loads(line) for line in text.splitlines(keepends=True) if line[-1] == "\n"]
+    def _lines(self) -> Iterator[dict[str, Any]]:
+        if not self._ledger.exists():
+            return
+        for line in self._ledger.read_text().splitlines():
+            with suppress(ValueError):  # empty, or cut off: no beginning of an object is JSON
+                yield json.loads(line)
 
     def _write(self, line: Json) -> None:
         self._ledger.parent.mkdir(parents=True, exist_ok=True)
         with self._ledger.open("a") as file:
-            file.write(json.dumps(line) + "\n")
+            file.write(f"\n{json.dumps(line)}\n")  # a full disk may have cut off the one before

@@ -62,6 +62,19 @@ def test_a_failed_job_is_counted_too(allowed, clock):
     assert allowed.gpu_hours() == 1.0
 
 
+def test_a_line_that_a_full_disk_cut_off_stops_no_later_job(allowed, clock, tmp_path):
+    with allowed.spent("a", 1):
+        clock.hours = 0.5
+    (ledger,) = tmp_path.glob("results/.runs/*.jsonl")
+    ledger.write_text(ledger.read_text() + '{"action": "b", "ti')
+
+    for action in ("c", "d"):
+        with allowed.spent(action, 1):
+            clock.hours += 0.5
+
+    assert allowed.gpu_hours() == 1.5
+
+
 def test_no_job_starts_on_gpus_once_the_hours_are_used(allowed, clock):
     with allowed.spent("a", 1):
         clock.hours = 2.0
