@@ -12,6 +12,7 @@ import yaml
 ROOT = Path(__file__).parents[1]
 PROFILE = ROOT / "profiles/slurm/config.yaml"
 LOCAL = ROOT / "profiles/local/config.yaml"
+PAGE = ROOT / "docs/slurm.md"
 RULE = re.compile(r"^ *(?=rule |use rule )", re.MULTILINE)
 
 
@@ -52,6 +53,17 @@ def install(folder):
 @pytest.mark.parametrize("profile", [PROFILE, LOCAL])
 def test_exactly_the_rules_that_can_use_a_gpu_request_one(profile):
     assert {rule for rule, what in asked(profile).items() if what.get("gpu")} == able()
+
+
+@pytest.mark.parametrize("line", re.findall(r"\w+: \{.+?\}", PAGE.read_text()))
+def test_a_line_of_the_page_on_slurm_keeps_the_gpu_of_its_rule(line):
+    rule = line.partition(":")[0]
+    others = PROFILE.read_text().replace(f"  {rule}: *gpu\n", "")
+
+    filled_in = yaml.safe_load(others.replace("\nset-threads:", f"  {line}\n\nset-threads:"))
+
+    found = filled_in["set-resources"][rule]
+    assert (found["slurm_partition"], found["gres"]) == ("gpu", f"gpu:{found['gpu']}")
 
 
 def test_the_local_profile_overrides_memory_for_the_papers_size():
