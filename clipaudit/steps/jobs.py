@@ -163,13 +163,15 @@ def _parsed(settings: Any, spare: Path) -> Iterator[Any]:  # noqa: ANN401
         WorkflowSettings,
     )
 
+    is_local = settings.executor in (None, "local")
+    jobs = (settings.jobs or 1) if is_local else None  # on a cluster the length of the queue
     output = OutputSettings(quiet={Quietness.ALL}, enable_file_logging=False)
     with SnakemakeApi(output) as api:
         parsed = api.workflow(
             snakefile=settings.snakefile,
             workdir=settings.directory,
             resource_settings=ResourceSettings(
-                cores=settings.cores or settings.jobs or 1,
+                cores=settings.cores or jobs,
                 max_threads=settings.max_threads,
                 resources=settings.resources,
                 overwrite_threads=settings.set_threads,

@@ -1,5 +1,7 @@
 """Jobs of a small workflow, as Snakemake sees them."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -138,3 +140,35 @@ def test_a_job_reads_the_pointers_of_a_gathered_list(arguments):
 
     assert [job.rule for job in jobs] == ["part", "part", "gather", "whole"]
     assert jobs[-1].inputs == {"parts": ["results/parts/1.json", "results/parts/0.json"]}
+
+
+ELSEWHERE = """\
+from snakemake_interface_executor_plugins.executors.remote import RemoteExecutor as Executor
+from snakemake_interface_executor_plugins.settings import CommonSettings
+
+common_settings = CommonSettings(
+    non_local_exec=True, implies_no_shared_fs=False, job_deploy_sources=False
+)
+"""
+SHOWN = """\
+import sys
+
+from clipaudit.steps.jobs import read_workflow
+
+print(*[job.threads for job in read_workflow([], sys.argv[1:]).jobs])
+"""
+
+
+def test_the_length_of_a_clusters_queue_is_no_number_of_cores(arguments):
+    plugin = Path("snakemake_executor_plugin_elsewhere")
+    plugin.mkdir()
+    (plugin / "__init__.py").write_text(ELSEWHERE)
+    Path("profile/config.yaml").write_text("executor: elsewhere\njobs: 100\n")
+    dependent = SNAKEFILE.replace("threads: 3", "threads: cores_of(workflow)")
+    Path("Snakefile").write_text(f"from clipaudit.steps.jobs import cores_of\n\n{dependent}")
+
+    shown = subprocess.run(
+        [sys.executable, "-c", SHOWN, *arguments], text=True, capture_output=True, check=True
+    )
+
+    assert shown.stdout.split() == ["1", "1", "1"]

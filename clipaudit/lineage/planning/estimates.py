@@ -19,7 +19,7 @@ from clipaudit.lineage.planning.observations import model_of, output_kind
 from clipaudit.lineage.planning.rates import Rate, Rates
 from clipaudit.lineage.planning.scaling import EMBEDDING_INPUTS, Law, Reading, law_of
 from clipaudit.lineage.planning.shardsizes import ShardSizes
-from clipaudit.steps.environment import device_of, gpus_of
+from clipaudit.steps.environment import device_of, gpus_of, nodes_of
 from clipaudit.steps.jobs import Job, Workflow
 from clipaudit.store.disks import free_bytes
 from clipaudit.store.store import Pointer
@@ -49,11 +49,17 @@ class JobEstimate:
         hours = self.rate.line.at(self.work) / _HOUR if self.rate else 0.0  # of one GPU or core
         return Cost(
             jobs=1,
-            cpu_hours=hours / gpus * self.job.threads if gpus else hours,
+            cpu_hours=hours / gpus * self._cores if gpus else hours,
             gpu_hours=hours if gpus else 0.0,
             bytes=round(self.bytes or 0.0),
             unknown=int(self.rate is None or self.bytes is None),
         )
+
+    @property
+    def _cores(self) -> int:
+        """The cores that the job holds on all its nodes; a GPU's may be more than its threads."""
+        asked = int(self.job.resources.get("cpus_per_task", 0))
+        return nodes_of(self.job.resources) * max(asked, self.job.threads)
 
 
 @dataclass

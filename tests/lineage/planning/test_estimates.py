@@ -142,6 +142,15 @@ def test_a_stated_rate_gives_gpu_hours_and_the_cpu_hours_beside_them():
     assert found.stages[1].bytes == 600
 
 
+def test_the_cpu_hours_beside_a_gpu_are_of_the_cores_that_a_cluster_reserves():
+    asked = replace(ON_GPU, resources={"gpu": 2, "nodes": 2, "cpus_per_task": 8})
+
+    found = of(INDEX, asked, stated={"embed": [GPU]})
+
+    # on two nodes of two GPUs and eight cores: 50 s
+    assert found.stages[1].cpu_hours == pytest.approx(2 * 8 * 50 / 3600)
+
+
 def test_a_step_without_a_record_is_unknown_and_its_rows_still_propagate():
     found = of(INDEX, EMBED, NEAREST, observed=[each for each in OBSERVED if each.rule != "embed"])
 
