@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from clipaudit.config.settings import Settings
 
 METADATA = Path(".snakemake")
+_OWN_CORES = "SLURM_CPUS_PER_TASK"
 _INVENTORY_SECONDS = 20  # Snakemake's own default
 
 
@@ -239,13 +240,17 @@ def _graph(workflow: Any, metadata: Path) -> Any:  # noqa: ANN401
 
 
 def cores_of(workflow: Any) -> int:  # noqa: ANN401
-    """Return the cores of this run; 1 if its jobs run elsewhere."""
+    """Return the cores of this run, 1 if its jobs run elsewhere; in such a job, its own cores.
+
+    Its Snakemake was started with all cores of the node, which SLURM may have given to others.
+    """
     from snakemake.exceptions import WorkflowError
 
     try:
-        return int(workflow.cores)
+        cores = int(workflow.cores)
     except WorkflowError:  # no --cores
         return 1
+    return min(cores, int(os.environ.get(_OWN_CORES, 1))) if workflow.remote_exec else cores
 
 
 def _in_order(graph: Any) -> Iterator[Any]:  # noqa: ANN401

@@ -172,3 +172,29 @@ def test_the_length_of_a_clusters_queue_is_no_number_of_cores(arguments):
     )
 
     assert shown.stdout.split() == ["1", "1", "1"]
+
+
+DEPENDENT = """\
+from clipaudit.steps.jobs import cores_of
+
+
+rule all:
+    output:
+        "shown",
+    threads: cores_of(workflow)
+    shell:
+        "echo {threads} > {output}"
+"""
+
+
+@pytest.mark.parametrize(("given", "used"), [(None, 1), ("3", 3), ("16", 8)])
+def test_a_job_on_a_cluster_has_the_cores_that_it_asked_for(tmp_path, monkeypatch, given, used):
+    monkeypatch.delenv("SLURM_CPUS_PER_TASK", raising=False)
+    if given is not None:
+        monkeypatch.setenv("SLURM_CPUS_PER_TASK", given)
+    (tmp_path / "Snakefile").write_text(DEPENDENT)
+    job = [sys.executable, "-m", "snakemake", "--mode", "remote", "--cores", "8"]
+
+    subprocess.run(job, cwd=tmp_path, check=True, capture_output=True)
+
+    assert int((tmp_path / "shown").read_text()) == used
