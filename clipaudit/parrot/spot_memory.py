@@ -53,7 +53,8 @@ def memory_folder(root: Path, recipe: Mapping[str, object]) -> Path:
 class SpotMemory:
     """The spans of images, found by the SHA-256 of their bytes in hex.
 
-    A file that cannot be read is named in the log, stays in place, and counts as absent.
+    A file that cannot be read, or whose content is not that of its name, is named in the log, stays
+    in place, and counts as absent.
     """
 
     def __init__(self, folder: Path, *, held: int = _HELD_PICTURES) -> None:
@@ -61,6 +62,7 @@ class SpotMemory:
         self.folder = folder
         self._held = held
         self._waiting: dict[bytes, list[Span]] = {}
+        self._sound: set[Path] = set()  # files whose content was checked
         self._own: list[Path] = []  # files of this process, until they are joined
 
     # --- reading -------------------------------------------------------------------------------
@@ -68,7 +70,7 @@ class SpotMemory:
     def locate(self, digests: set[str]) -> dict[str, Place]:
         """Return the places of known images, reading the column of digests of every file.
 
-        If two files have an image, the first by name counts.
+        If two files have an image, the first by name counts that is not damaged.
         """
         if not digests:
             return {}
@@ -83,9 +85,25 @@ class SpotMemory:
                 _warn(path, error)
                 continue
             rows = np.flatnonzero(pc.is_in(column, wanted).to_numpy())
+            if len(rows) and not self._is_sound(path):
+                continue
             for row, digest in zip(rows.tolist(), column.take(rows).to_pylist(), strict=True):
                 found.setdefault(digest.hex(), (path, row))
         return found
+
+    def _is_sound(self, path: Path) -> bool:
+        """Return whether a file has the content of its name, reading it once."""
+        if path not in self._sound:
+            try:
+                if file_sha256(path) != path.stem:
+                    raise OSError("its SHA-256 is not its name")
+            except FileNotFoundError:
+                return False
+            except OSError as error:
+                _warn(path, error)
+                return False
+            self._sound.add(path)
+        return True
 
     def read(self, places: Mapping[str, Place]) -> dict[str, list[Span]]:
         """Return the spans at those places that can still be read."""

@@ -133,6 +133,21 @@ def test_a_damaged_file_is_named_and_kept(tmp_path, caplog, damage):
     assert bad.exists()
 
 
+def test_an_image_of_a_damaged_file_is_found_in_a_later_one(tmp_path):
+    remember(tmp_path, range(9)).flush()
+    (bad,) = files(tmp_path)
+    content = bytearray(bad.read_bytes())
+    column = pq.read_metadata(bad).row_group(0).column(1)  # of the spans: the digests are intact
+    content[column.data_page_offset + column.total_compressed_size - 5] ^= 255
+    bad.unlink()
+    (tmp_path / f"{'0' * 64}.parquet").write_bytes(content)  # the first by name
+    assert find(tmp_path, set(expected(range(9)))) == {}
+
+    remember(tmp_path, range(12)).flush()
+
+    assert find(tmp_path, set(expected(range(9)))) == expected(range(9))
+
+
 def test_unfinished_files_of_a_killed_job_are_not_read(tmp_path):
     (tmp_path / "x.unfinished").write_bytes(b"PAR1")
 

@@ -3,6 +3,7 @@ import logging
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 from tinyclip import index, text_shards, without, write_shard
@@ -108,6 +109,24 @@ def test_only_new_images_are_spotted(shards, memory):
 
     assert texts(table) == means(shards)
     assert spotter.seen == [means(shards)[at] for at in (2, 9)]
+
+
+def test_images_of_a_damaged_memory_are_read_in_one_pass(shards, memory, monkeypatch):
+    samples, spotter = index(shards), Mean()
+    table, _ = spotted(shards, samples, Mean(), memory)
+    (file,) = memory.folder.glob("*.parquet")
+    content = bytearray(file.read_bytes())
+    column = pq.read_metadata(file).row_group(0).column(1)  # of the texts: the digests are intact
+    content[column.data_page_offset + column.total_compressed_size - 5] ^= 255
+    file.unlink()
+    file.write_bytes(content)
+    walked = []
+    monkeypatch.setattr(spotting, "raw_samples", lambda *a: walked.append(a) or raw_samples(*a))
+
+    again, _ = spotted(shards, samples, spotter, SpotMemory(memory.folder))
+
+    assert again.equals(table)
+    assert (spotter.made, len(walked)) == (1, len(shards))
 
 
 def test_equal_images_are_spotted_once(tmp_path, memory):
