@@ -64,9 +64,10 @@ def draw_prints(
             f"{place}: its {len(labels)} classes have {len(names)} name, so no wrong one can be "
             "printed. Remove it from parrot.attack.test_sets."
         )
-    characters = sorted(c for name in names for c in name.casefold() if c.isalnum())
+    folded = [name.casefold() for name in names]
+    characters = sorted(c for name in folded for c in name if c.isalnum())
     kinds = {known: [c for c in characters if c.isalpha() == known] for known in (True, False)}
-    taken = frozenset(word for name in names for word in name.casefold().split() if _says(word))
+    taken = frozenset(folded) | {word for name in folded for word in name.split() if _says(word)}
     rows = []
     addresses = zip(samples["shard"].to_pylist(), samples["row"].to_pylist(), strict=True)
     for (shard, row), label in zip(addresses, right.tolist(), strict=True):
@@ -95,14 +96,16 @@ def _meaningless(
 
     `kinds` are the letters (True) and the digits of all names.
     """
+
+    def redrawn(character: str) -> str:
+        if not character.isalnum():
+            return character
+        kind = kinds[character.isalpha()]
+        return _cased(kind[int(rng.integers(len(kind)))], character)
+
     for _ in range(TRIES):
-        drawn = "".join(
-            _cased(kinds[each.isalpha()][int(rng.integers(len(kinds[each.isalpha()])))], each)
-            if each.isalnum()
-            else each
-            for each in name
-        )
-        if taken.isdisjoint(drawn.casefold().split()):
+        drawn = "".join(map(redrawn, name))
+        if taken.isdisjoint([drawn.casefold(), *drawn.casefold().split()]):
             return drawn
     return None
 

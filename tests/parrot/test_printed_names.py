@@ -100,9 +100,10 @@ def test_names_with_numbers_and_signs_have_controls_of_the_same_shape(classes):
         assert words.isdisjoint(row["control"].casefold().split())
 
 
-def test_class_names_whose_letters_form_no_other_word_are_refused():
-    with pytest.raises(InputError, match=r"val: found no word .* as long as '\d', that is not a"):
-        drawn(classes=["1", "2"])
+@pytest.mark.parametrize("classes", [["1", "2"], ["+", "-"]])
+def test_class_names_whose_letters_form_no_other_word_are_refused(classes):
+    with pytest.raises(InputError, match=r"val: found no word .* as long as '.', that is not a"):
+        drawn(classes=classes)
 
 
 def test_no_samples_give_no_prints():
