@@ -117,6 +117,7 @@ class SpotMemory:
             except FileNotFoundError:
                 continue
             except _BROKEN as error:
+                self._sound.discard(path)  # damaged since: `locate` looks for another
                 _warn(path, error)
         return found
 

@@ -133,19 +133,35 @@ def test_a_damaged_file_is_named_and_kept(tmp_path, caplog, damage):
     assert bad.exists()
 
 
+def damage_spans(file):
+    content = bytearray(file.read_bytes())
+    column = pq.read_metadata(file).row_group(0).column(1)  # the column of digests is intact
+    content[column.data_page_offset + column.total_compressed_size - 5] ^= 255
+    file.unlink()
+    file.write_bytes(content)
+
+
 def test_an_image_of_a_damaged_file_is_found_in_a_later_one(tmp_path):
     remember(tmp_path, range(9)).flush()
     (bad,) = files(tmp_path)
-    content = bytearray(bad.read_bytes())
-    column = pq.read_metadata(bad).row_group(0).column(1)  # of the spans: the digests are intact
-    content[column.data_page_offset + column.total_compressed_size - 5] ^= 255
-    bad.unlink()
-    (tmp_path / f"{'0' * 64}.parquet").write_bytes(content)  # the first by name
+    damage_spans(bad)
+    bad.rename(tmp_path / f"{'0' * 64}.parquet")  # the first by name
     assert find(tmp_path, set(expected(range(9)))) == {}
 
     remember(tmp_path, range(12)).flush()
 
     assert find(tmp_path, set(expected(range(9)))) == expected(range(9))
+
+
+def test_an_image_of_a_file_damaged_after_its_check_is_found_in_another(tmp_path):
+    remember(tmp_path, range(9)).flush()
+    remember(tmp_path, range(12)).flush()
+    memory, digests = SpotMemory(tmp_path), set(expected(range(9)))
+    places = memory.locate(digests)
+    damage_spans(next(path for path, _ in places.values()))
+
+    assert memory.read(places) == {}
+    assert memory.read(memory.locate(digests)) == expected(range(9))
 
 
 def test_unfinished_files_of_a_killed_job_are_not_read(tmp_path):
