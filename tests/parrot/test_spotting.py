@@ -53,9 +53,9 @@ def memory(tmp_path):
     return SpotMemory(tmp_path / "memory")
 
 
-def spotted(shards, samples, spotter, memory):
+def spotted(shards, samples, spotter, memory, workers=1):
     drops = Drops("spot")
-    tables = list(spot_text(shards, samples, spotter, memory, drops=drops))
+    tables = list(spot_text(shards, samples, spotter, memory, drops=drops, workers=workers))
     return pa.concat_tables([SPANS.empty_table(), *tables]).combine_chunks(), drops.table()
 
 
@@ -111,15 +111,19 @@ def test_only_new_images_are_spotted(shards, memory):
     assert spotter.seen == [means(shards)[at] for at in (2, 9)]
 
 
-def test_images_of_a_damaged_memory_are_read_in_one_pass(shards, memory, monkeypatch):
-    samples, spotter = index(shards), Mean()
-    table, _ = spotted(shards, samples, Mean(), memory)
+def damage_texts(memory):
     (file,) = memory.folder.glob("*.parquet")
     content = bytearray(file.read_bytes())
-    column = pq.read_metadata(file).row_group(0).column(1)  # of the texts: the digests are intact
+    column = pq.read_metadata(file).row_group(0).column(1)  # the column of digests is intact
     content[column.data_page_offset + column.total_compressed_size - 5] ^= 255
     file.unlink()
     file.write_bytes(content)
+
+
+def test_images_of_a_damaged_memory_are_read_in_one_pass(shards, memory, monkeypatch):
+    samples, spotter = index(shards), Mean()
+    table, _ = spotted(shards, samples, Mean(), memory)
+    damage_texts(memory)
     walked = []
     monkeypatch.setattr(spotting, "raw_samples", lambda *a: walked.append(a) or raw_samples(*a))
 
@@ -127,6 +131,18 @@ def test_images_of_a_damaged_memory_are_read_in_one_pass(shards, memory, monkeyp
 
     assert again.equals(table)
     assert (spotter.made, len(walked)) == (1, len(shards))
+
+
+def test_a_damaged_memory_loads_no_spotter_before_processes_fork(shards, memory, monkeypatch):
+    samples, spotter = index(shards), Mean()
+    spotted(shards, samples.slice(0, 1), Mean(), memory)
+    damage_texts(memory)
+    monkeypatch.setattr(spotting, "WORTH_A_PROCESS", 1)
+
+    table, _ = spotted(shards, samples, spotter, SpotMemory(memory.folder), workers=2)
+
+    assert texts(table) == means(shards)
+    assert spotter.made == 0, "made in this process"
 
 
 def test_equal_images_are_spotted_once(tmp_path, memory):
