@@ -76,10 +76,11 @@ def check_shards(run: "Settings", name: str, corpus: Corpus) -> None:
             f"{where}: {len(paths) - len(files)} are URLs and {len(files)} are files, such as "
             f"{files[0]}; use only URLs or only files"
         )
-    here = () if files else [each for each in paths if corpus.metadata or each.endswith(LIST)]
-    if here:
+    remote = () if files else paths
+    unread = [path for path in remote if corpus.metadata is not None or path.endswith(LIST)]
+    if unread:
         raise ValueError(
-            f"{where}: {here[0]} is a URL, but only tars and Parquet files with images can be "
+            f"{where}: {unread[0]} is a URL, but only tars and Parquet files with images can be "
             "remote; copy it here"
         )
     if corpus.world is not None:

@@ -36,10 +36,7 @@ class PluggedSpotter:
 
     def _recipe(self) -> Mapping[str, object]:
         """Return the plug-in's own recipe; raises an error for what JSON lacks."""
-        recipe: Mapping[str, object] = json.loads(
-            json.dumps(dict(self._spotter.recipe), allow_nan=False)
-        )
-        return recipe
+        return dict(json.loads(json.dumps(dict(self._spotter.recipe), allow_nan=False)))
 
     def spot(self, pixels: UInt8[np.ndarray, "h w 3"]) -> list[Span]:
         """Return the text of an RGB image; raises StepError for anything but spans.

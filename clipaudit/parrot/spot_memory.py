@@ -95,12 +95,14 @@ class SpotMemory:
         """Return whether a file has the content of its name, reading it once."""
         if path not in self._sound:
             try:
-                if file_sha256(path) != path.stem:
-                    raise OSError("its SHA-256 is not its name")
+                digest = file_sha256(path)
             except FileNotFoundError:
-                return False
+                return False  # its writer has just joined it to another
             except OSError as error:
                 _warn(path, error)
+                return False
+            if digest != path.stem:
+                _warn(path, f"its SHA-256 is {digest}")
                 return False
             self._sound.add(path)
         return True
@@ -201,8 +203,8 @@ def _read(path: Path, columns: Iterable[str]) -> pa.Table:
         return file.read(columns=list(columns))
 
 
-def _warn(path: Path, error: BaseException) -> None:
-    _log.warning("%s: cannot be read, its images are spotted again (%s)", path, error)
+def _warn(path: Path, fault: BaseException | str) -> None:
+    _log.warning("%s: cannot be read, its images are spotted again (%s)", path, fault)
 
 
 def _flush_to_disk(path: Path) -> None:
