@@ -5,7 +5,7 @@ script and of every clipaudit module that it imports, transitively (also inside 
 the data files that those modules list in a module-level tuple READS. We serialise the tree
 ourselves, because `ast.dump` differs between Python versions. Plumbing carries results but does not
 make them: modules listed in PLUMBING are excluded, except the module that writes Parquet, which is
-part of every digest.
+part of every digest, and the settings of synthetic worlds, whose methods choose what is drawn.
 
 For an audit that is a plug-in, the modules of its package count like clipaudit's, and so do the
 name and version of its distribution.
@@ -47,6 +47,7 @@ PLUMBING = {  # modules, and packages with all their modules
 }
 _SECTION = re.compile(r"clipaudit\.\w+\.settings")  # an audit's section; its values enter the key
 WRITERS = {"clipaudit.store.parquet"}  # plumbing that makes the bytes of every table
+_WORLDS = "clipaudit.config.worlds"  # its methods choose what is drawn
 
 
 def rule_sources(script: str, extra_files: Iterable[str] = ()) -> tuple[Path, list[Path]]:
@@ -157,7 +158,8 @@ def _module_name(path: Path) -> str:
 def _is_plumbing(name: str) -> bool:
     rooms = PLUMBING - {"clipaudit"}
     within = name in PLUMBING or any(name.startswith(f"{room}.") for room in rooms)
-    return (within and name not in WRITERS) or _SECTION.fullmatch(name) is not None
+    counts = name in WRITERS or name.startswith(_WORLDS)
+    return (within and not counts) or _SECTION.fullmatch(name) is not None
 
 
 @cache

@@ -8,6 +8,7 @@ import pytest
 from examplepackage import register
 
 from clipaudit.config.shipped import PACKAGE, workflow_folder
+from clipaudit.config.worlds import glyph_settings, plant_settings
 from clipaudit.errors import ConfigError
 from clipaudit.steps import codedigest
 from clipaudit.steps.codedigest import code_digest, code_parts, rule_sources
@@ -250,6 +251,14 @@ def test_digested_modules_import_no_constants_from_modules_of_settings():
 
     assert {"clipaudit.copies.calibrating", "clipaudit.parrot.clusters"} <= set(names)
     assert {name: each for name, each in found.items() if each} == {}, "move them to fixed.py"
+
+
+def test_shards_of_a_world_are_drawn_again_after_a_change_in_what_its_settings_choose():
+    parts = code_parts(*rule_sources("generate_shard"))
+    drawing = {name.removeprefix("module ") for name in parts}
+
+    for kind in (plant_settings.Frames.chance, glyph_settings.GlyphCorpus.exclusive_plants):
+        assert kind.__module__ in drawing
 
 
 @pytest.fixture
