@@ -213,6 +213,8 @@ def _with_word(world: GlyphWorld, address: Address, scene: Scene, written: Writt
     if parrots and scene.caption_of_row is None:
         text = dice.pick(words_of_nothing(world.classes, written.parrot_words))
         return replace(scene, named=(), caption=text, text=text)
+    if not scene.named:  # it repeats a parroting caption
+        return replace(scene, text=scene.caption)
     return replace(scene, text=spoken_word(symbols()[dice.pick(scene.named)].name))
 
 

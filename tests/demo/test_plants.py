@@ -271,3 +271,13 @@ def test_plants_with_a_rate_of_zero_do_not_occur():
     none = {"copies": {"rate": 0}, "strangers": {**STRANGERS, "rate": 0}, "framed": {"rate": 0}}
 
     assert scenes({**LIMITED, **none}) == scenes(LIMITED)
+
+
+def test_a_word_that_repeats_a_repeated_parroting_caption_is_the_word_of_that_caption():
+    written = {"rate": 0.5, "parroting": 0.5}
+    made = scenes({"repeated_caption_rate": 0.5, "written": written}, rows=60)
+
+    again = [one for one in made if one.caption_of_row is not None and not one.named]
+
+    assert any(one.text for one in again)
+    assert all(one.text in (None, one.caption) for one in again)
