@@ -22,6 +22,7 @@ CandidateForm = Literal["relation", "attribution", "order"]
 
 SYMBOLS = 186  # lines of classes.tsv; a test counts them
 SMALLEST_LETTERED_SIDE = 48  # below it the longest words do not fit at any legible size
+SMALLEST_LETTERS = 5  # pixels; `clipaudit.demo.lettering` writes none that are smaller
 
 
 class GlyphCorpus(MadeCorpus):
@@ -186,6 +187,12 @@ class GlyphWorld(Section):
                 raise ValueError(
                     f"corpora.{name}.written: words need a side of {SMALLEST_LETTERED_SIDE} "
                     f"pixels, but side is {self.side}"
+                )
+            if plan.written.rate and int(self.side * plan.written.type_size) < SMALLEST_LETTERS:
+                raise ValueError(
+                    f"corpora.{name}.written.type_size: {plan.written.type_size} of {self.side} "
+                    f"pixels is less than {SMALLEST_LETTERS} pixels, so letters would be blots; "
+                    "increase it"
                 )
             if plan.written.parroting and self.classes + 2 * plan.written.parrot_words > SYMBOLS:
                 raise ValueError(

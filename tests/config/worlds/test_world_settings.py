@@ -2,6 +2,8 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from clipaudit.config.worlds import DigitWorld, GlyphWorld, World
+from clipaudit.demo.glyph_world import sample
+from clipaudit.demo.scenes import Address
 
 
 def glyphs(**settings):
@@ -128,6 +130,16 @@ def test_settings_at_their_limits_are_accepted(plan):
 def test_words_need_images_that_can_hold_them():
     with pytest.raises(ValidationError, match="need a side of 48 pixels, but side is 32"):
         GlyphWorld(side=32, corpora={"large": {"written": {"rate": 0.1}}})
+
+
+def test_words_need_letters_of_five_pixels():
+    def world(side):
+        written = {"rate": 1, "type_size": 0.1}
+        return GlyphWorld(side=side, corpora={"large": {"written": written}})
+
+    with pytest.raises(ValidationError, match=r"type_size: 0\.1 of 49 pixels is less than 5"):
+        world(49)
+    assert sample(world(50), Address("large", 0, 0)).truth["text"] == "umbrella"
 
 
 @pytest.mark.parametrize(
