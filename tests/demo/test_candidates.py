@@ -217,3 +217,16 @@ def test_candidate_words_are_tokens_and_captions_fit_into_sixteen(form):
 def test_impossible_candidates_are_refused(plan, message):
     with pytest.raises(ValidationError, match=message):
         world(**{"form": "order"} | plan)
+
+
+@pytest.mark.parametrize("repeated", [{}, {"objects": (2, 3), "framed": {"rate": 0.5}}])
+def test_candidates_for_repeated_images_without_two_visible_symbols_are_refused(repeated):
+    pairs = {
+        "objects": (2, 2),
+        "candidates": "relation",
+        "near_duplicates": [{"of": "val", "rate": 0.5}],
+    }
+
+    with pytest.raises(ValidationError, match="relation needs two visible symbols, but images of"):
+        GlyphWorld(corpora={"aro": pairs, "val": repeated})
+    GlyphWorld(corpora={"aro": pairs, "val": {"objects": (2, 3)}})

@@ -232,10 +232,17 @@ class GlyphWorld(Section):
                     f"corpora.{name}.near_duplicates: `{duplicates.of}` is not a corpus of this "
                     f"world ({', '.join(sorted(self.corpora))})"
                 )
-            if self.corpora[duplicates.of].near_duplicates:
+            repeated = self.corpora[duplicates.of]
+            if repeated.near_duplicates:
                 raise ValueError(
                     f"corpora.{name}.near_duplicates: `{duplicates.of}` has near duplicates "
                     "itself; use a corpus without"
+                )
+            if plan.candidates and (repeated.objects[0] < 2 or repeated.framed):
+                raise ValueError(
+                    f"corpora.{name}.near_duplicates: {plan.candidates} needs two visible symbols, "
+                    f"but images of `{duplicates.of}` may show one or have a frame; use a corpus "
+                    "whose objects start at 2, without frames"
                 )
 
 
