@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 
 from clipaudit.catalog.parts import audit_parts
-from clipaudit.catalog.samples.forms import Fate, Section, escaped
+from clipaudit.catalog.samples.forms import Fate, Section, escaped, place
 from clipaudit.catalog.samples.sections import facts, sections, sentences
 from clipaudit.corpora.addresses import sample_address
 from clipaudit.corpora.images import open_picture
@@ -47,9 +47,15 @@ def read_picture(sample: Row, store: Store | None) -> bytes:
     """Return the image file of a sample (`sample_fate(...)["sample"]`) from its shard.
 
     The shard is looked for at the run's path, then where the store saw its bytes. Raises InputError
-    if it is gone or now holds another image, and for a corpus without images.
+    if it is gone or now holds another image, for a sample that the index dropped, and for a corpus
+    without images.
     """
-    if sample.get("image_sha256", "") is None:  # a dropped row has no such column
+    if "image_sha256" not in sample:
+        raise InputError(
+            f"the index dropped {sample['corpus']} {place(sample)}, so its image is not known. "
+            "Ask without the image."
+        )
+    if sample["image_sha256"] is None:
         raise InputError(
             f"{sample['corpus']} has no images: its samples are listed without them. "
             "Ask without the image."

@@ -130,6 +130,14 @@ def test_a_different_image_at_the_address_is_refused(fate, tmp_path):
         read_picture({**known, "shard_path": str(tmp_path / "0.tar")}, None)
 
 
+def test_an_image_of_a_sample_that_the_index_dropped_is_refused(tmp_path):
+    shard(tmp_path / "0.tar", b"damaged")
+    dropped = {"corpus": "large", "shard": 0, "row": 0, "key": "000000"}
+
+    with pytest.raises(InputError, match="the index dropped large 0:0, so its image is not known"):
+        read_picture({**dropped, "shard_path": str(tmp_path / "0.tar")}, None)
+
+
 def test_a_missing_shard_is_reported(fate, tmp_path):
     with pytest.raises(InputError, match=r"gone.tar: no such file\. Run the command where"):
         read_picture({**fate["sample"], "shard_path": str(tmp_path / "gone.tar")}, None)
