@@ -94,11 +94,15 @@ class SampleCatalog:
             raise InputError(
                 "The catalog has no samples. Run `clipaudit run SETTINGS all_tables` first."
             )
-        views = [view for view in ("samples", "drops_index") if self.has(view, "corpus")]
-        union = " union ".join(f"select corpus from {view}" for view in views)
-        names = [row["corpus"] for row in self.ask(union) if row["corpus"]]
+        found = self.ask(f"select distinct corpus from ({self._indexed()})")
+        names = [row["corpus"] for row in found if row["corpus"]]
         if corpus not in names:
             raise InputError(f"no corpus {corpus!r} in the catalog.{did_you_mean(corpus, names)}")
+
+    def _indexed(self) -> str:
+        """Return SQL for the corpora, shards and rows of all samples, dropped ones included."""
+        views = [view for view in ("samples", "drops_index") if self.has(view, "corpus")]
+        return " union all ".join(f"select corpus, shard, row from {view}" for view in views)
 
     def _named(self, corpus: str, name: str) -> list[Row]:
         """Return the samples with a name, by the first kind of name that matches any."""
@@ -133,14 +137,15 @@ class SampleCatalog:
         place = re.fullmatch(_PLACE, name)
         if not place:
             return ""
-        (ends,) = self.ask("select max(shard) as last from samples where corpus = ?", [corpus])
-        (shard,) = self.ask(
-            "select max(row) as last from samples where corpus = ? and shard = ?",
-            [corpus, int(place[1])],
+        shard = int(place[1])
+        (last,) = self.ask(
+            "select max(shard) as shard, max(row) filter (shard = ?) as row "
+            f"from ({self._indexed()}) where corpus = ?",
+            [shard, corpus],
         )
-        if shard["last"] is None:
-            return f" Its shards are 0 to {ends['last']}."
-        return f" Rows of its shard {int(place[1])} are 0 to {shard['last']}."
+        if last["row"] is None:
+            return f" Its shards are 0 to {last['shard']}."
+        return f" Rows of its shard {shard} are 0 to {last['row']}."
 
     def _near(self, corpus: str, name: str) -> list[str]:
         """Return keys and uids close to a name, computed in SQL because Python is too slow."""

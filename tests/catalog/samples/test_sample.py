@@ -65,6 +65,21 @@ def test_an_unknown_name_is_answered_with_the_nearest(fate_of, name, message):
         fate_of(name)
 
 
+@pytest.mark.parametrize(
+    ("corpus", "name", "message"),
+    [
+        ("large", "0:9", r"Rows of its shard 0 are 0 to 7\."),
+        ("large", "4:0", r"Its shards are 0 to 3\."),
+        ("gone", "1:0", r"Its shards are 0 to 0\."),
+    ],
+)
+def test_the_ends_of_a_corpus_count_samples_that_the_index_dropped(fate_of, corpus, name, message):
+    large = ("drops_index", {"corpus": "large"}, [DROP, {**DROP, "shard": 3}])
+
+    with pytest.raises(InputError, match=message):
+        fate_of(name, large, ("drops_index", {"corpus": "gone"}, [DROP]), corpus=corpus)
+
+
 def test_an_unknown_corpus_is_answered_with_the_nearest(fate_of):
     with pytest.raises(InputError, match=r"no corpus 'larg' .* Did you mean large\?"):
         fate_of("0:0", corpus="larg")
