@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -19,6 +19,7 @@ from clipaudit.catalog.answer_forms import (
     as_table,
 )
 from clipaudit.catalog.refusals import refusal, table_names
+from clipaudit.catalog.scores import free_name
 from clipaudit.catalog.sqltext import literal
 from clipaudit.errors import InputError, StoreError
 from clipaudit.plaintext import plain
@@ -42,8 +43,9 @@ def write_answers(
 ) -> None:
     """Write the rows of a query's statements, one statement after the other.
 
-    `form` is table, csv, json, jsonl, markdown, or parquet, which needs a file. A file is written
-    whole or not at all, and holds one answer. With a `store` the view `records` is made on demand.
+    `form` is table, csv, json, jsonl, markdown, or parquet, which needs a file. In JSON and Parquet
+    the second of two columns `shard` is `shard_2`. A file is written whole or not at all, and holds
+    one answer. With a `store` the view `records` is made on demand.
     Raises InputError for invalid SQL, for unknown names, and for statements that do more than read.
     """
     try:
@@ -164,7 +166,15 @@ def _pieces(answer: duckdb.DuckDBPyConnection, form: str, *, terminal: bool) -> 
     if form == "markdown":
         return as_markdown(columns, answer.fetchall())
     batches = iter(lambda: answer.fetchmany(BATCH_ROWS), [])
-    return {"csv": as_csv, "json": as_json, "jsonl": as_json_lines}[form](columns, batches)
+    if form == "csv":
+        return as_csv(columns, batches)
+    return {"json": as_json, "jsonl": as_json_lines}[form](_distinct(columns), batches)
+
+
+def _distinct(columns: Sequence[str]) -> list[str]:
+    """Return the names of columns, with numbers after repeated ones: an object keeps only one."""
+    taken: set[str] = set()
+    return [free_name(column, taken) for column in columns]
 
 
 def _write_parquet(answer: duckdb.DuckDBPyRelation, output: Path) -> None:
@@ -172,9 +182,11 @@ def _write_parquet(answer: duckdb.DuckDBPyRelation, output: Path) -> None:
     import pyarrow.parquet as pq
 
     batches = answer.to_arrow_reader(BATCH_ROWS)
-    with _whole(output) as path, pq.ParquetWriter(path, batches.schema) as writer:
+    names = _distinct(batches.schema.names)
+    schema = batches.schema.empty_table().rename_columns(names).schema
+    with _whole(output) as path, pq.ParquetWriter(path, schema) as writer:
         for batch in batches:
-            writer.write_batch(batch)
+            writer.write_batch(batch.rename_columns(names))
 
 
 @contextmanager

@@ -60,6 +60,18 @@ def test_reading_statements_are_queries(connection, capsys, query):
     assert capsys.readouterr().out
 
 
+@pytest.mark.parametrize("form", ["json", "jsonl", "parquet"])
+def test_columns_of_one_name_are_all_written(connection, tmp_path, form):
+    query = "select 1 as shard, 2 as shard"
+
+    write_answers(connection, query, form, tmp_path / "answer")
+
+    if form == "parquet":
+        assert pq.read_table(tmp_path / "answer").to_pylist() == [{"shard": 1, "shard_2": 2}]
+    else:
+        assert '{"shard": 1, "shard_2": 2}' in (tmp_path / "answer").read_text()
+
+
 def test_an_unknown_column_is_matched_with_the_views_that_the_query_names(connection):
     with pytest.raises(InputError, match=r"no column captio\. Did you mean caption\?"):
         write_answers(connection, "select captio from samples", "table")
