@@ -125,7 +125,7 @@ def _epochs(record: Record) -> Iterator[tuple[str, str, int, float]]:
     written = record.execution.written
     for output in sorted(written, key=lambda name: float(written[name])):
         epoch = record.outputs[output].labels.get("epoch")
-        if epoch is not None:
+        if epoch is not None and output != "checkpoint":  # that is one of a training run's
             labels = record.wildcards
             yield (
                 labels["recipe"],

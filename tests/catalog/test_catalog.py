@@ -1,11 +1,18 @@
+from dataclasses import replace
+
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from catalogcases import make_catalog, sample
+from handmaderun import RAN
 
 from clipaudit.catalog.columns import meaning
 from clipaudit.catalog.views import CatalogFile, open_catalog, write_catalog
 from clipaudit.errors import InputError, StoreError
+from clipaudit.store.actions import ActionOutput, Ingredients
+from clipaudit.store.records import Record
+from clipaudit.store.store import Pointer
 
 SAMPLES = ("samples", {"corpus": "large"}, [sample(0, 0), sample(0, 1)])
 UNSAID = (
@@ -24,6 +31,25 @@ def test_equal_content_under_two_labels_is_read_once_for_each(tmp_path):
         found = connection.execute("select * from manifests order by all").fetchall()
 
     assert found == [("core", 1), ("core", 2), ("near", 1), ("near", 2)]
+
+
+def test_only_training_writes_rows_of_epochs_and_their_comment_says_which(tmp_path):
+    """A checkpoint is an epoch that the training run kept, under another path."""
+    outputs = {"epochs/0001": "1", "model": "3", "checkpoint": "1"}
+    pointer, of = Pointer("0" * 64, 0, 1, "model"), {"recipe": "brief", "manifest": "web"}
+    given = {name: ActionOutput(pointer, "", {"epoch": last}) for name, last in outputs.items()}
+    times = {"train": {"model": 30.0, "epochs/0001": 12.0}, "checkpoint": {"checkpoint": 0.5}}
+    records = {
+        step: Record(step, Ingredients(step, "", {}, {}, {}), given, of, replace(RAN, written=each))
+        for step, each in times.items()
+    }
+
+    write_catalog([], records, tmp_path / "audit.duckdb")
+
+    with duckdb.connect(str(tmp_path / "audit.duckdb"), read_only=True) as connection:
+        found = connection.execute("from epochs order by all").fetchall()
+    assert found == [("brief", "web", 1, 12.0), ("brief", "web", 3, 18.0)]
+    assert "per kept epoch" in str(meaning("epochs", ""))
 
 
 def test_every_column_has_a_comment(tmp_path):
