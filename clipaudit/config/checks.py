@@ -102,11 +102,17 @@ def _check_made(
             "or write `captions: none`"
         )
     folder = f"data/{world}/{name}/"
-    for path in paths:
-        if not (path.startswith(folder) and path.endswith(".tar")):
+    for number, path in enumerate(paths):
+        stem = path.removeprefix(folder).removesuffix(".tar")
+        if path != f"{folder}{stem}.tar" or not stem.isdecimal():
             raise ValueError(
                 f"{where}.shards: {path} is not {folder}<number>.tar, where the world `{world}` "
                 "puts the shards of this corpus"
+            )
+        if int(stem) != number:
+            raise ValueError(
+                f"{where}.shards: {path} is at position {number}, but the world `{world}` makes it "
+                f"as shard {int(stem)}; list the shards in order, from 0 on"
             )
 
 
