@@ -21,6 +21,7 @@ from clipaudit.demo.glyphs import BOX, Mask, Pose, box_of, lay, lay_shape
 from clipaudit.demo.shard_writer import Sample
 from clipaudit.demo.styles import bar, exposed, to_pixels
 from clipaudit.errors import ConfigError
+from clipaudit.plaintext import many
 
 NAMES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 SCANS = 1797
@@ -78,8 +79,8 @@ def _scans_of(world: DigitWorld, corpus: str, shard: int) -> list[Item]:
         most = math.ceil((stop - start) / each) if each else 0
         raise ConfigError(
             f"worlds: corpora.{corpus}: shard {shard} has no scan left: its slice has "
-            f"{stop - start}, {each} per shard, enough for {most} shards. Set fewer shards or a "
-            "wider slice."
+            f"{stop - start}, {each} per shard, enough for {many(most, 'shard')}. Set fewer shards "
+            "or a wider slice."
         )
     digits, _ = _scanned()
     return [(int(digits[scan]), scan) for scan in _dealt(world.seed)[mine.start : mine.stop]]

@@ -58,6 +58,8 @@ def test_a_slice_may_end_within_a_shard_but_not_before_it():
 
     with pytest.raises(ConfigError, match="test: shard 3 has no scan left: its slice has 90, 30"):
         truth("test", 3)
+    with pytest.raises(ConfigError, match=r"enough for 1 shard\. Set fewer"):
+        list(samples(DigitWorld(corpora={"few": {"scans": (0, 0.01)}}), "few", 1))
 
 
 def test_disturbed_digits_have_the_style_disturbed():

@@ -7,7 +7,7 @@ from clipaudit.catalog.parts import audit_parts
 from clipaudit.catalog.samples.catalog import Address
 from clipaudit.catalog.samples.forms import Beside, Fate, Section, place, section
 from clipaudit.plaindata import Row
-from clipaudit.plaintext import plain
+from clipaudit.plaintext import many, plain
 
 SHOWN_BESIDE = 6
 
@@ -49,7 +49,7 @@ def sentences(fate: Fate) -> list[str]:
     found = [f"Dropped by {drop['stage']}: {drop['reason']}." for drop in fate["drops"]]
     if fate["manifests"]:
         kept = sum(row["kept"] for row in fate["manifests"])
-        found.append(f"Kept by {kept} of {len(fate['manifests'])} manifests.")
+        found.append(f"Kept by {kept} of {many(len(fate['manifests']), 'manifest')}.")
     for part in audit_parts(fate):
         found += part.sentences(fate)
     return found or ["No audit looked at this sample."]

@@ -107,6 +107,13 @@ def test_a_crossed_gap_is_reported_with_its_excess(fate_of):
     }  # fmt: skip
 
 
+def test_a_single_manifest_is_in_the_singular(fate_of):
+    row = {"shard": 0, "row": 0, "kept": True}
+    fate = fate_of("0:0", ("manifests", {"corpus": "large", "pruning": "near"}, [row]))
+
+    assert sentences(fate) == ["Kept by 1 of 1 manifest."]
+
+
 def test_a_sample_that_the_index_dropped_is_found_by_its_key(fate_of):
     fate = fate_of("000007", ("drops_index", {"corpus": "large"}, [DROP]))
 
