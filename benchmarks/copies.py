@@ -1,7 +1,8 @@
 """Measures how well clipaudit and other tools find copies planted among drawings.
 
     OMP_NUM_THREADS=1 .venv/bin/python benchmarks/copies.py --pictures clipart/png \
-        [--originals 2000] [--work folder] [--peers imagededup cleanvision fastdup] [--jobs 2]
+        [--originals 2000] [--work folder] [--jobs 2] \
+        [--peers pdqhash imagededup cleanvision fastdup]
 
 Plants a copy of each original by each way of `plantedcopies.PLANTED`. The copies are the training
 data, the originals the test images. Every tool reports pairs of a copy and an original; precision,
@@ -27,7 +28,6 @@ from pathlib import Path
 
 import cv2
 import numpy as np
-import pdqhash
 from performance import machine
 from PIL import Image
 from plantedcopies import PLANTED, background, drawings, plant, same_drawings
@@ -45,12 +45,12 @@ from clipaudit.copies.verified import COMPARED_SIDE
 from clipaudit.copies.views import DIRECT, reduced, test_views, train_views
 
 PEERS = {  # installed for each, and named with its version in the report
+    "pdqhash": ("pdqhash==0.2.8", "pillow==13.0.0"),  # compiled by g++
     "imagededup": ("imagededup==0.3.3.post2",),
     "cleanvision": ("cleanvision==0.3.7",),
     "fastdup": ("fastdup==2.54",),
 }
 MEASURES = ("F1", "recall", "precision")
-PDQ_DISTANCE = 31  # recommended by its authors
 
 Found = Iterator[tuple[str, str, str]]  # method, copy, original
 Pairs = dict[str, np.ndarray]  # by method: ways, copies' and originals' numbers
@@ -64,12 +64,10 @@ def main() -> None:
         work = (asked.work or Path(temporary)) / str(asked.originals)
         planted = work / "planted"
         plant(asked.pictures, planted, asked.originals, asked.jobs)
-        ours = {"clipaudit": by_clipaudit, "pdq": by_pdq}
-        for name, find in ours.items():
-            write(work / f"{name}.csv", partial(find, planted, asked))
+        write(work / "clipaudit.csv", partial(by_clipaudit, planted, asked))
         for name in asked.peers:
             ask_peer(name, planted, work)
-        names = [*ours, *asked.peers]
+        names = ["clipaudit", *asked.peers]
         tables = report([work / f"{name}.csv" for name in names], planted, asked.originals)
     text = "\n\n".join([about(asked), *tables])
     if asked.markdown:
@@ -153,26 +151,6 @@ def is_copy(planted: Path, pair: tuple[str, str], view: str | None) -> bool:
 def opened(file: Path) -> np.ndarray:
     """Return the pixels of a file."""
     return np.asarray(Image.open(file))
-
-
-def by_pdq(planted: Path, asked: argparse.Namespace) -> Found:
-    """Yield pairs whose PDQ hashes of the whole images differ in at most PDQ_DISTANCE bits."""
-    numbers = range(asked.originals)
-    with ProcessPoolExecutor(asked.jobs) as pool:
-        hashed = partial(pdq, planted)
-        known = np.stack(list(pool.map(hashed, [f"originals/{n:05d}.png" for n in numbers])))
-        for way in range(len(PLANTED)):
-            names = [f"copies/{way:02d}/{number:05d}.png" for number in numbers]
-            for name, code in zip(names, pool.map(hashed, names, chunksize=16), strict=True):
-                distance = np.bitwise_count(known ^ code).sum(axis=1)
-                for near in np.flatnonzero(distance <= PDQ_DISTANCE):
-                    yield "PDQ alone, distance 31", name, f"originals/{near:05d}.png"
-
-
-def pdq(planted: Path, name: str) -> np.ndarray:
-    """Return the PDQ hash of a file as 32 bytes."""
-    bits, _ = pdqhash.compute(np.ascontiguousarray(opened(planted / name)))
-    return np.packbits(bits.astype(np.uint8))
 
 
 # --- others --------------------------------------------------------------------------------------

@@ -18,6 +18,24 @@ from pathlib import Path
 Found = Iterator[tuple[str, str, str]]  # method, and both files, relative to the set
 
 
+def by_pdqhash(planted: Path) -> Found:
+    """Yield pairs whose PDQ hashes differ in at most 31 bits, which its authors recommend."""
+    import numpy as np
+    import pdqhash
+    from PIL import Image
+
+    def code(path: str) -> np.ndarray:
+        bits, _ = pdqhash.compute(np.array(Image.open(planted / path)))
+        return np.packbits(bits.astype(np.uint8))
+
+    names = files(planted, "originals")
+    originals = np.stack([code(path) for path in names])
+    for copy in files(planted, "copies"):
+        distance = np.bitwise_count(originals ^ code(copy)).sum(axis=1)
+        for place in np.flatnonzero(distance <= 31):
+            yield "PDQ alone, distance 31", copy, names[place]
+
+
 def by_imagededup(planted: Path) -> Found:
     """Yield pairs by its four hashes of 64 bits, at a Hamming distance of at most 10.
 
@@ -90,6 +108,7 @@ def by_fastdup(planted: Path) -> Found:
 
 
 PEERS: dict[str, Callable[[Path], Found]] = {
+    "pdqhash": by_pdqhash,
     "imagededup": by_imagededup,
     "cleanvision": by_cleanvision,
     "fastdup": by_fastdup,

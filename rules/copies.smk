@@ -11,7 +11,7 @@ from clipaudit.copies.wiring import CopiesFiles
 
 COPIES = CopiesFiles(RUN.section(Copies), MODELS)
 BESIDES += COPIES.manifests()
-IMAGE_LIBRARIES = ["numpy", "opencv-python-headless", "pdqhash", "pillow"]
+IMAGE_LIBRARIES = ["numpy", "opencv-python-headless", "pillow"]
 
 
 wildcard_constraints:

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Bool, Int64, UInt64
 
 from clipaudit.copies.candidates import THUMBNAIL_DISTANCE
-from clipaudit.copies.hashing import LOW_QUALITY, image_hash, thumbnail
+from clipaudit.copies.hashing import LOW_QUALITY, image_hashes, thumbnail
 from clipaudit.copies.views import HALVES, WHOLE, Rgb
 
 UNKNOWN_DISTANCE = 256  # of a pair with an uninformative hash
@@ -27,14 +27,11 @@ class Hashed(NamedTuple):
 
 def hashed(views: Iterable[tuple[str, Rgb]]) -> Hashed:
     """Return the hashes of an image by its views; the first view is the whole image."""
-    small, found = b"", []
-    for name, view in views:
-        small = small or thumbnail(view)
-        found.append((name, *image_hash(view)))
-    clear = [each for each in found if each[2] >= LOW_QUALITY]
-    codes = np.frombuffer(b"".join(code for _, code, _ in clear), np.uint64).reshape(-1, 4)
-    names = np.array([name for name, _, _ in clear], dtype=np.str_)
-    return Hashed(codes, names, found[0][2] >= LOW_QUALITY, small)
+    names, seen = zip(*views, strict=True)
+    codes, qualities = image_hashes(seen)
+    clear = qualities >= LOW_QUALITY
+    words = codes[clear].view(np.uint64)
+    return Hashed(words, np.array(names, np.str_)[clear], bool(clear[0]), thumbnail(seen[0]))
 
 
 def hash_distances(

@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import cv2
 import numpy as np
-import pdqhash
 import pyarrow as pa
 from jaxtyping import UInt8
 
+from clipaudit.copies.pdq import HASH_BYTES, HASH_SIDE, Hashes, pdq
 from clipaudit.copies.views import Rgb
 from clipaudit.corpora.addresses import sample_addresses
 from clipaudit.corpora.drops import table_of_rows
@@ -28,8 +28,6 @@ from clipaudit.errors import InputError
 from clipaudit.models.spread import spread
 from clipaudit.progress import Progress
 
-HASH_BYTES = 32
-HASH_SIDE = 64  # pixels that an image is reduced to before it is hashed
 LOW_QUALITY = 50  # PDQ's own advice: below, a hash says little
 THUMBNAIL_SIDE = 8
 THUMBNAIL_BYTES = THUMBNAIL_SIDE * THUMBNAIL_SIDE * 3
@@ -74,13 +72,12 @@ class OpenedImage(NamedTuple):
     rgb: Rgb
 
 
-def image_hash(image: Rgb) -> tuple[bytes, int]:
-    """Return the hash of an image, HASH_BYTES, and its quality from 0 to 100.
+def image_hashes(images: Sequence[Rgb]) -> Hashes:
+    """Return the hashes of one or more images of any sizes.
 
-    With a quality below LOW_QUALITY the hash says little: the image is too flat.
+    With a quality below LOW_QUALITY a hash says little: the image is too flat.
     """
-    bits, quality = pdqhash.compute(_resized(image, HASH_SIDE))
-    return np.packbits(bits.astype(np.uint8)).tobytes(), int(quality)
+    return pdq(np.stack([_resized(image, HASH_SIDE) for image in images]))
 
 
 def thumbnail(image: Rgb) -> bytes:
@@ -159,9 +156,14 @@ def _binary_rows(column: pa.ChunkedArray, width: int) -> UInt8[np.ndarray, "n wi
 
 def _hashed(image: OpenedImage, views: Views) -> HashedImage:
     shard, row, digest, rgb = image
-    own = [(name, *image_hash(view)) for name, view in views(rgb)]  # the whole image first
-    hashes = [(shard, row, name, quality, code) for name, code, quality in own]
-    return (shard, row, digest, pixels_digest(rgb), own[0][2], thumbnail(rgb)), hashes
+    names, seen = zip(*views(rgb), strict=True)  # the whole image first
+    codes, found = image_hashes(seen)
+    qualities = found.tolist()
+    hashes = [
+        (shard, row, name, quality, code.tobytes())
+        for name, quality, code in zip(names, qualities, codes, strict=True)
+    ]
+    return (shard, row, digest, pixels_digest(rgb), qualities[0], thumbnail(rgb)), hashes
 
 
 def _tables(images: Sequence[HashedImage]) -> tuple[pa.Table, pa.Table]:

@@ -7,7 +7,7 @@ from PIL import Image
 from clipaudit.copies.hashing import (
     LOW_QUALITY,
     hash_array,
-    image_hash,
+    image_hashes,
     open_images,
     pixels_digest,
     thumbnail_array,
@@ -17,7 +17,7 @@ from clipaudit.errors import InputError
 
 
 def bits(left, right):
-    left, right = (np.frombuffer(image_hash(each)[0], np.uint8) for each in (left, right))
+    left, right = image_hashes([left, right]).codes
     return int(np.bitwise_count(left ^ right).sum())
 
 
@@ -35,8 +35,9 @@ def test_different_images_have_distant_hashes():
 
 
 def test_a_flat_image_has_a_hash_of_low_quality():
-    assert image_hash(flat(200))[1] < LOW_QUALITY
-    assert image_hash(drawing(0))[1] >= LOW_QUALITY
+    poor, good = image_hashes([flat(200), drawing(0)]).qualities
+
+    assert poor < LOW_QUALITY <= good
 
 
 def test_equal_pixels_require_equal_shapes():
