@@ -224,5 +224,15 @@ def test_an_audit_gives_the_true_answer_at_both_ends_of_the_pins(resolved, tmp_p
     assert tables["parrot_table1"][0]["value"] == len(truth) == 192
 
 
+@pytest.mark.pins
+@pytest.mark.slow
+@pytest.mark.parametrize("lock", ["cpu", "gpu"])
+def test_no_pinned_package_needs_a_compiler(lock, tmp_path):
+    wheels = ("--only-binary", ":all:", "--no-binary", "connection-pool")  # which is plain Python
+    anew = ("--dry-run", "--target", str(tmp_path))
+
+    uv("pip", "install", *anew, *wheels, "--requirement", f"envs/{lock}.lock")
+
+
 def truth_of(tar):
     return pq.read_table(tar.with_suffix(".truth.parquet")).to_pylist()
