@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -31,7 +32,7 @@ def caption_scripts(samples: Iterable[pa.Table], *, captions: int = CAPTIONS) ->
     for table in samples:
         shards = table["shard"].to_numpy()
         starts = np.flatnonzero(np.diff(shards, prepend=-1))
-        for start, end in zip(starts, [*starts[1:], len(shards)], strict=True):
+        for start, end in pairwise([*starts, len(shards)]):
             texts = table["caption"].slice(start, end - start).drop_null().slice(0, captions)
             letters.update(filter(str.isalpha, "".join(texts.to_pylist())))
     return _table(letters)

@@ -43,3 +43,9 @@ def test_scripts_of_a_few_letters_do_not_count():
 def test_captions_without_letters_have_no_script():
     assert counted_scripts(caption_scripts([captioned((0, "12"), (0, None))])) == ()
     assert len(caption_scripts([])) == 0
+
+
+def test_a_part_without_samples_adds_no_letters():
+    rows = captioned((0, "ab"))
+
+    assert caption_scripts([rows[:0], rows]).equals(caption_scripts([rows]))
