@@ -32,7 +32,7 @@ from clipaudit.store.store import Store
 
 TRAIN = "train"
 _MAY_LACK = {"may_lack_captions": True}  # audits of images need none
-LOOKED_AT = 20  # samples of the first shard, for captions
+LOOKED_AT = 20  # samples of the first shard that has any, for captions
 # Each part of a corpus is a job of every step. There are at most PARTS, and with more than FEW
 # shards no part is smaller than SMALL. The number does not depend on cores, and it doubles, so one
 # more tar or another machine rarely changes the parts.
@@ -72,13 +72,19 @@ def find_corpora(
     shards, texts = [], TextFields(caption)
     for each in data:
         here = files[each] or _lists(each, to, say)
-        _look(_file(here[0], to), texts)
+        any(_look(_file(shard, to), texts) for shard in here)  # until one has samples
         shards += here
     if caption is not None and not texts.captioned:
         raise InputError(
             f"--caption {plain(caption)}: no text in it in the first samples of {plain(data[0])}; "
             f"texts are in: {', '.join(map(plain, texts.found)) or 'none'}. A `.txt` beside an "
             "image is its caption."
+        )
+    if not texts.captioned:
+        fields = ", ".join(plain(name) for name in texts.found if name != "path")  # of a list
+        say(
+            "captions are not audited: the first samples have none"
+            + (f"; texts are in: {fields}. --caption FIELD takes one" if fields else "")
         )
     captions = {**(_MAY_LACK if texts.captioned else {}), **texts.settings}
     found = {TRAIN: {**_corpus(shards, earlier.get(TRAIN, [])), **captions}}
@@ -217,15 +223,18 @@ def _file(shard: str, to: Path) -> Path:
     return remote.stub(remote.digest(shard))
 
 
-def _look(shard: Path, texts: TextFields) -> None:
-    """Count the texts of the first samples of a shard, by field."""
+def _look(shard: Path, texts: TextFields) -> bool:
+    """Count the texts of the first samples of a shard, by field; return whether it has samples."""
+    has_samples = False
     for sample in itertools.islice(raw_samples(shard, range(LOOKED_AT).__contains__), LOOKED_AT):
+        has_samples = True
         try:
             text = sample.members.get("txt")
             fields = json_object(sample.members)
         except Unusable:
             continue  # the index drops it and says why
         texts.add(None if text is None else text.decode("utf-8", "replace"), fields)
+    return has_samples
 
 
 def _name(argument: str, taken: Mapping[str, object]) -> str:

@@ -84,6 +84,23 @@ def test_captions_decide_which_audits_run(data):
     assert "parrot" not in settings(data, ["web"], reads_text=False)
 
 
+def test_an_empty_first_tar_does_not_hide_the_captions_of_the_next(data):
+    write_tar(data / "web/00000.tar")
+
+    assert settings(data, ["web"])["corpora"]["train"]["captions"] == "text"
+
+
+def test_a_field_that_may_hold_the_captions_is_named(data):
+    (data / "pictures/cats/one.json").write_text('{"blurb": "a red square"}')
+    said = []
+    find_corpora([str(data / "pictures")], [], data / "audit", say=said.append)
+
+    assert said[-1] == (
+        "captions are not audited: the first samples have none; texts are in: blurb. "
+        "--caption FIELD takes one"
+    )
+
+
 def test_test_sets_are_named_after_their_folder_or_file(data):
     found = settings(data, ["web"], ["bare/00000.tar", "bare", "pictures"], sample=5)
 
@@ -145,6 +162,7 @@ def test_other_files_in_a_folder_of_images_are_reported(data):
     assert said == [
         f"{data}/pictures: 1 image in 1 list, 0 with a caption",
         f"{data}/pictures: other files were left out: 1 .gif",
+        "captions are not audited: the first samples have none",
     ]
 
 
