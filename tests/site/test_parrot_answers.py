@@ -32,6 +32,20 @@ def test_parrots_are_counted_among_all_captions_and_those_of_images_with_text():
     )
 
 
+@pytest.mark.parametrize(
+    ("missing", "end"), [(0.0, "."), (12.0, ", images without caption words: 12.")]
+)
+def test_images_without_a_caption_are_counted_beside_the_captions(missing, end):
+    rows = [
+        text("parrots", "share", 0.3, "words"),
+        text("without_words", "count", missing, "words"),
+    ]
+
+    found = answer("parrot", parrot_table1=rows)
+
+    assert found.headline.endswith(f"false alarms: not checked{end}")
+
+
 def test_the_mean_share_of_words_comes_with_its_interval():
     rows = [text("images", "count", 10.0), text("with_text", "share", 0.5)]
     rows += [text(name, "share", 0.3, "words") for name in ("rate", "rate_with_text")]

@@ -76,7 +76,11 @@ def _parrot_headline(corpora: Sequence[tuple[str, Measures]]) -> str:
             repeats, captions = round(row["value"] * row["pictures"]), row["pictures"]
             share = measured(row, "value", unit=" %")
             what = f"captions of {plain(title)} repeat a word of the text in their image, {share}"
-            found.append(f"{count(repeats)} of {count(captions)} {what}, {_alarms(measures)}")
+            said = f"{count(repeats)} of {count(captions)} {what}, {_alarms(measures)}"
+            missing = measures.get(("without_words", "count", "words"))
+            if missing and missing["value"]:
+                said += f", images without caption words: {count(int(missing['value']))}"
+            found.append(said)
     if not found:
         return cannot("no image with a caption was found")
     return f"{'; '.join(found)}."
