@@ -84,7 +84,7 @@ def stream(
         raise click.UsageError("Give either the number of a shard or --to FOLDER.")
     from clipaudit.cli.stream import print_shard
     from clipaudit.exports.shards import opened, write_shards
-    from clipaudit.plaintext import plain
+    from clipaudit.plaintext import many, plain
     from clipaudit.store.store import Store
 
     with opened(results, Store(store), manifest) as sealed:
@@ -93,7 +93,9 @@ def stream(
         assert to is not None
         count = write_shards(sealed, store, to, samples=samples_per_shard, force=force)
     click.echo(
-        f"{plain(to)}: {count} shards with {sealed.kept} samples of {plain(manifest)}", err=True
+        f"{plain(to)}: {many(count, 'shard')} with {many(sealed.kept, 'sample')} of "
+        f"{plain(manifest)}",
+        err=True,
     )
 
 

@@ -77,8 +77,7 @@ def read_told(run: Settings) -> dict[str, Any]:
 def told_lines(told: Json) -> Iterator[str]:
     """Yield the findings of `read_told` as text: each audit's headline, and labelled sentences."""
     yield ", ".join(
-        f"{name}: {count(each['images'])} images in {count(each['shards'])} "
-        f"shard{'' if each['shards'] == 1 else 's'}"
+        f"{name}: {_several(each['images'], 'image')} in {_several(each['shards'], 'shard')}"
         for name, each in told["corpora"].items()
     )
     for each in told["audits"].values():
@@ -89,6 +88,10 @@ def told_lines(told: Json) -> Iterator[str]:
     for drop in told["drops"]:
         sentence = drop_sentence(drop["samples"], drop["corpus"], drop["reason"])
         yield from _under("Drops", sentence)
+
+
+def _several(number: int, thing: str) -> str:
+    return f"{count(number)} {thing}{'' if number == 1 else 's'}"
 
 
 def _under(head: str, text: str) -> list[str]:

@@ -19,6 +19,7 @@ from clipaudit.corpora.samples import index_shards
 from clipaudit.errors import InputError
 from clipaudit.imports.asked_data import find_corpora, settings_text
 from clipaudit.imports.asked_encoder import encoder_sections
+from clipaudit.site.told import told_lines
 from clipaudit.store.locks import alone
 
 
@@ -254,6 +255,12 @@ def test_the_export_printed_last_quotes_the_folder(tmp_path, monkeypatch, capsys
     _answer(None, to, "text", 1.0)
 
     assert f"cd '{to}' && clipaudit export train/without" in capsys.readouterr().out
+
+
+def test_a_test_set_of_one_image_is_counted_in_the_singular():
+    told = {"corpora": {"val": {"images": 1, "shards": 1}}, "audits": {}, "drops": []}
+
+    assert list(told_lines(told)) == ["val: 1 image in 1 shard"]
 
 
 @pytest.mark.parametrize("options", [[], ["--plan"]])

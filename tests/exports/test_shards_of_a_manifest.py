@@ -58,6 +58,12 @@ def test_a_sealed_manifest_streams_by_its_name_and_its_digest(run, asked):
     assert names(answer.stdout_bytes) == ["0001.txt", "0001.json", "0001.png"]
 
 
+def test_a_single_shard_is_named_in_the_singular(run):
+    answer = ask(run, "large/pruned", "--to", run.folder / "one")
+
+    assert answer.stderr.endswith("one: 1 shard with 3 samples of large/pruned\n")
+
+
 def test_an_unsealed_manifest_streams_like_a_sealed_one(run):
     answer = ask(run, "large/pruned", 1)
 
