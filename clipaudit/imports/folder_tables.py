@@ -68,17 +68,23 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _csv(file: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401
     csv.field_size_limit(MAX_FIELD_CHARACTERS)
-    for row in csv.DictReader(file):
+    reader = csv.DictReader(file)
+    for row in reader:
         extra = row.pop(None, None)
         if extra:
-            raise ValueError(f"a row has {len(extra)} more cells than the header")
+            raise ValueError(
+                f"line {reader.line_num}: a row has {len(extra)} more cells than the header"
+            )
         yield {name: text for name, text in row.items() if text}
 
 
 def _jsonl(file: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401
-    for line in file:
+    for number, line in enumerate(file, 1):
         if line.strip():
-            row = json.loads(line)
+            try:
+                row = json.loads(line)
+            except json.JSONDecodeError as error:  # it counts lines within this one
+                raise ValueError(f"line {number}, character {error.colno}: {error.msg}") from error
             if not isinstance(row, dict):
-                raise ValueError(f"a line is a {type(row).__name__}, expected an object")
+                raise ValueError(f"line {number} is a {type(row).__name__}, expected an object")
             yield row

@@ -277,9 +277,11 @@ def test_tables_of_image_folders_give_captions_and_fields(folder, tmp_path):
     [
         ("metadata.csv", "text\na cat\n", r"metadata\.csv: row 1 names no image: it has text, but"),
         ("metadata.csv", "id\n7\n", r"if the table is about something else, give it another name"),
-        ("captions.jsonl", "[1]\n", r"a line is a list, expected an object"),
+        ("captions.jsonl", "[1]\n", r"line 1 is a list, expected an object"),
         ("metadata.csv", "file_name,text\na.png,b,c\n", r"1 more cells than the header"),
         ("metadata.csv", f"file_name,text\na.png,{'x' * 1_100_000}\n", r"field larger than"),
+        ("metadata.csv", "file_name,text\na.png,b\na.png,b,c\n", r": line 3: a row has 1 more"),
+        ("metadata.jsonl", '{"image": "a.png"}\n\n{,}', r": line 3, character 2: Expecting"),
         ("metadata.jsonl", "{", r"metadata\.jsonl: cannot be read: .*Correct it"),
     ],
 )
