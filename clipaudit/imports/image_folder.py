@@ -26,7 +26,7 @@ from clipaudit.corpora.samples import MAX_TEXT_BYTES
 from clipaudit.corpora.shards import IMAGE_EXTENSIONS, LIST, MAX_SAMPLE_BYTES
 from clipaudit.errors import InputError
 from clipaudit.imports.blocks import Imported, file_patterns, part_size
-from clipaudit.imports.folder_tables import lies_within, read_tables
+from clipaudit.imports.folder_tables import TABLES, lies_within, read_tables
 from clipaudit.imports.recognition import linked_notes, visible_files
 from clipaudit.imports.text_fields import TextFields
 from clipaudit.plaindata import Json
@@ -38,6 +38,7 @@ SEEN = "seen.json"  # the state of the files when they were read
 _SETTLED_NS = 2_000_000_000  # a file written to more recently may change without a new time
 IMAGES_PER_LIST = 1000  # several lists even for a small folder: training needs one for each worker
 _ENDINGS = tuple(f".{extension}" for extension in IMAGE_EXTENSIONS)
+_TEXTS = (".txt", ".json")  # of the files beside an image
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ class Listed:
     faulty: int
     others: Mapping[str, int]  # other files, by ending
     linked: list[str]  # folders that are links, which are not followed
+    unmatched: list[str]  # images that a table names and that are not there
     texts: TextFields
 
 
@@ -93,6 +95,9 @@ def listed_notes(listed: Listed) -> list[str]:
     if listed.others:
         counted = (f"{count:,} {ending}" for ending, count in sorted(listed.others.items()))
         notes.append(f"other files were left out: {plain(', '.join(counted))[:500]}")
+    if listed.unmatched:
+        rows = many(len(listed.unmatched), "row")
+        notes.append(f"{rows} of tables without an image, first {plain(listed.unmatched[0])}")
     return [*notes, *linked_notes(listed.linked)]
 
 
@@ -115,7 +120,8 @@ def list_folder(
     if names:
         _replace(lists / CLASSES, "".join(f"{each}\n" for each in names))
     rows.keep()
-    return Listed(written, len(images), names, rows.faulty, others, linked, rows.texts)
+    unmatched = rows.unmatched(images)
+    return Listed(written, len(images), names, rows.faulty, others, linked, unmatched, rows.texts)
 
 
 def find_images(folder: Path) -> tuple[list[str], dict[str, int], list[str]]:
@@ -127,18 +133,17 @@ def find_images(folder: Path) -> tuple[list[str], dict[str, int], list[str]]:
     found, others, linked = list[str](), dict[str, int](), list[str]()
     for place, files in visible_files(folder, linked, _refuse):
         within = os.path.relpath(place, folder)
-        for name in files:
-            if name.lower().endswith(_ENDINGS):
-                found.append(os.path.normpath(os.path.join(within, name)))
-            elif ending := os.path.splitext(name)[1].lower():
+        images = {name for name in files if name.lower().endswith(_ENDINGS)}
+        found += (os.path.normpath(os.path.join(within, name)) for name in images)
+        beside = {os.path.splitext(name)[0] + text for name in images for text in _TEXTS}
+        for name in set(files).difference(images, beside, TABLES):
+            if ending := os.path.splitext(name)[1].lower():
                 others[ending] = others.get(ending, 0) + 1
     if not found:
         raise InputError(
             f"{folder}: no images below it that end in {', '.join(sorted(_ENDINGS))}. "
             "Name the folder that holds them."
         )
-    known = (".txt", ".json", ".jsonl", ".csv")
-    others = {name: count for name, count in others.items() if name not in known}
     return sorted(found), others, linked
 
 
@@ -225,6 +230,10 @@ class _Rows:
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             return [self._row(*read) for read in pool.map(self._read, names)]
 
+    def unmatched(self, images: Sequence[str]) -> list[str]:
+        """Return what the tables name and is not among the images, sorted."""
+        return sorted(self._tables.keys() - images)
+
     def keep(self) -> None:
         """Save the memory of what was read."""
         _replace(self._memory, json.dumps(self._now, sort_keys=True))
@@ -236,7 +245,7 @@ class _Rows:
         without them.
         """
         path = self._folder / name
-        beside = path.with_suffix(".txt"), path.with_suffix(".json")
+        beside = [path.with_suffix(ending) for ending in _TEXTS]
         state = [_state(each) for each in (path, *beside)]
         seen = self._seen.get(name)
         if seen is not None and seen[0] == state and "fault" not in seen[1]:

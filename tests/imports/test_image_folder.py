@@ -258,6 +258,23 @@ def test_other_files_are_counted(folder, tmp_path):
     assert "other files were left out: 1 .tiff" in notes
 
 
+def test_texts_and_tables_that_describe_no_image_are_counted(folder, tmp_path):
+    for name in ("cats/a.txt", "cats/a.json", "metadata.jsonl", "cats/b.txt", "coco.json"):
+        (folder / name).write_text("{}" * name.endswith("n"))
+    (folder / "train.csv").write_text("image,caption\ncats/a.png,a cat\n")
+    notes = import_folder(folder, "photos", tmp_path / "lists").notes
+
+    assert "other files were left out: 1 .csv, 1 .json, 1 .txt" in notes
+
+
+def test_rows_of_tables_without_an_image_are_counted(folder, tmp_path):
+    rows = ("cats/a.png,a cat", "b.png,b", "cats/A.png,c")
+    (folder / "metadata.csv").write_text("\n".join(["image,caption", *rows]))
+    notes = import_folder(folder, "photos", tmp_path / "lists").notes
+
+    assert "2 rows of tables without an image, first b.png" in notes
+
+
 def test_tables_of_image_folders_give_captions_and_fields(folder, tmp_path):
     (folder / "metadata.csv").write_text("file_name,text,n\ncats/a.png,a cat,1\n")
     (folder / "dogs/metadata.jsonl").write_text('{"file_name": "b.v2.png", "text": "a dog"}\n')
