@@ -27,7 +27,7 @@ from clipaudit.corpora.shards import IMAGE_EXTENSIONS, LIST, MAX_SAMPLE_BYTES
 from clipaudit.errors import InputError
 from clipaudit.imports.blocks import Imported, file_patterns, part_size
 from clipaudit.imports.folder_tables import TABLES, lies_within, read_tables
-from clipaudit.imports.recognition import linked_notes, visible_files
+from clipaudit.imports.recognition import linked_notes, others_notes, visible_files
 from clipaudit.imports.text_fields import TextFields
 from clipaudit.plaindata import Json
 from clipaudit.plaintext import many, plain
@@ -92,9 +92,7 @@ def listed_notes(listed: Listed) -> list[str]:
     notes = [counts + (f", {len(listed.classes):,} classes" if listed.classes else "")]
     if listed.faulty:
         notes.append(f"{listed.faulty:,} of them cannot be read; they are listed in `drops`")
-    if listed.others:
-        counted = (f"{count:,} {ending}" for ending, count in sorted(listed.others.items()))
-        notes.append(f"other files were left out: {plain(', '.join(counted))[:500]}")
+    notes += others_notes(listed.others)
     if listed.unmatched:
         rows = many(len(listed.unmatched), "row")
         notes.append(f"{rows} of tables without an image, first {plain(listed.unmatched[0])}")

@@ -15,12 +15,14 @@ from clipaudit.corpora.reasons import BAD_LABEL, NO_LABEL, UNKNOWN_CLASS, Unusab
 from clipaudit.corpora.shards import IMAGE_EXTENSIONS, TABLE, RawSample, first_image, raw_samples
 from clipaudit.errors import InputError
 from clipaudit.imports.blocks import Imported, file_patterns, part_size
-from clipaudit.imports.recognition import TAR_ENDINGS, linked_notes, visible_files
+from clipaudit.imports.recognition import TAR_ENDINGS, linked_notes, others_notes, visible_files
 from clipaudit.imports.text_fields import TXT, TextFields
 from clipaudit.plaintext import many, plain
 from clipaudit.remote.urls import is_url
 from clipaudit.suggestions import similar_path
 
+# Endings of files beside shards: statistics, sizes, class names and embeddings, or none
+_DESCRIBING = (TABLE, ".json", ".txt", ".npz", "")
 TRIED_SAMPLES = 100  # of each shard; the workflow's index reads all
 
 
@@ -100,10 +102,10 @@ def find_shards(
 ) -> list[Path]:
     """Return the shards that folders, files and patterns name, each place's in numeric order.
 
-    Of folders, hidden files and folders that are links are left out; `say` receives a note on the
-    latter.
+    Of folders, other files, hidden files and folders that are links are left out. `say` receives a
+    note on the links, and on the other files except those that describe shards.
     """
-    found, linked = dict[Path, None](), list[str]()
+    found, linked, notes = dict[Path, None](), list[str](), list[str]()
     for place in places:
         if is_url(place):
             raise InputError(
@@ -116,6 +118,9 @@ def find_shards(
             # Parquet beside tars describes the tars
             kinds = [ending for ending in endings if ending in TAR_ENDINGS], endings
             here = next(filter(None, (_ending(within, tuple(kind)) for kind in kinds)), [])
+            others = Counter(path.suffix for path in within if path.suffix not in _DESCRIBING)
+            others.subtract(path.suffix for path in here if path.suffix in others)
+            notes += (f"{plain(place)}: {note}" for note in others_notes(+others) if here)
         elif Path(place).exists():
             here = [Path(place)]
         elif "{" in place:
@@ -136,7 +141,7 @@ def find_shards(
                 f"files that end in {', '.join(endings)}, or such files."
             )
         found |= dict.fromkeys(sorted(here, key=_by_number))
-    for note in linked_notes(linked):
+    for note in [*linked_notes(linked), *notes]:
         say(note)
     return list(found)
 

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from clipaudit.corpora.shards import IMAGE_EXTENSIONS, TABLE
@@ -57,6 +57,12 @@ def visible_files(
         folders[:] = [each for each in folders if not each.startswith(".")]
         linked += filter(os.path.islink, (os.path.join(place, each) for each in folders))
         yield place, [each for each in files if not each.startswith(".")]
+
+
+def others_notes(others: Mapping[str, int]) -> list[str]:
+    """Return a note on other files, counted by ending, if there are any."""
+    counted = ", ".join(f"{count:,} {ending}" for ending, count in sorted(others.items()))
+    return [f"other files were left out: {plain(counted)[:500]}"] if others else []
 
 
 def linked_notes(linked: Sequence[str]) -> list[str]:

@@ -176,6 +176,15 @@ def test_a_linked_folder_among_tars_is_reported(data):
     assert note.startswith(f"1 linked folder not followed, first {data}/web/more;")
 
 
+def test_files_beside_tars_that_are_not_read_are_reported(data):
+    for name in ("1.TAR", "2.tar.zst", "3.jpg", "4.parquet", "00000_stats.json"):
+        (data / "web" / name).write_bytes(b"")
+    said = []
+    find_corpora([str(data / "web")], [], data / "audit", say=said.append)
+
+    assert said == [f"{data}/web: other files were left out: 1 .TAR, 1 .jpg, 1 .zst"]
+
+
 def test_a_field_without_texts_is_refused(data):
     corpora = [str(data / "web")], [], data / "audit"
 
