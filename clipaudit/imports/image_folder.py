@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -48,7 +49,7 @@ class Listed:
     lists: list[Path]
     images: int
     classes: list[str]
-    faulty: int
+    faulty: Mapping[str, int]  # images that cannot be used, by reason
     others: Mapping[str, int]  # other files, by ending
     linked: list[str]  # folders that are links, which are not followed
     unmatched: list[str]  # images that a table names and that are not there
@@ -90,8 +91,8 @@ def listed_notes(listed: Listed) -> list[str]:
     counts = f"{many(listed.images, 'image')} in {many(len(listed.lists), 'list')}"
     counts += f", {listed.texts.captioned:,} with a caption"
     notes = [counts + (f", {len(listed.classes):,} classes" if listed.classes else "")]
-    if listed.faulty:
-        notes.append(f"{listed.faulty:,} of them cannot be read; they are listed in `drops`")
+    for fault, found in sorted(listed.faulty.items()):
+        notes.append(f"{found:,} of them cannot be used ({fault}); they are listed in `drops`")
     notes += others_notes(listed.others)
     if listed.unmatched:
         rows = many(len(listed.unmatched), "row")
@@ -221,7 +222,7 @@ class _Rows:
         self._now: dict[str, Any] = {}
         self._started = time.time_ns()
         self.texts = TextFields()
-        self.faulty = 0
+        self.faulty = Counter[str]()
 
     def of(self, names: Sequence[str]) -> list[Json]:
         """Return the rows of some images."""
@@ -272,7 +273,7 @@ class _Rows:
         row = {"file": name, **read}
         fields = {**row.pop("json", {}), **self._tables.get(name, {})}
         self.texts.add(row.get("txt"), fields)
-        self.faulty += "fault" in row
+        self.faulty.update([row["fault"]] if "fault" in row else [])
         if fields:
             row["json"] = fields
         if self._labels:

@@ -193,6 +193,9 @@ def test_links_out_of_the_folder_and_circular_links_are_drops(folder, tmp_path):
         "cats/loop.png": "unreadable file",
     }
     assert any("1 linked folder not followed" in note for note in notes)
+    assert (
+        "1 of them cannot be used (link to outside the folder); they are listed in `drops`" in notes
+    )
 
 
 @pytest.mark.parametrize("name", ["cats/a.txt", "cats/a.json"])
