@@ -114,6 +114,11 @@ def _only_audit(to: Path) -> Iterator[None]:
     from clipaudit.store.locks import alone
 
     is_new = not to.exists()
+    if is_new and to.is_symlink():
+        raise click.ClickException(
+            f"{plain(to)}: a link to {plain(os.readlink(to))}, which does not exist. Mount or make "
+            "that folder, or name another one by --to."
+        )
     refusal = (
         f"{plain(to)}: another `clipaudit audit` is running in this folder. Wait until it has "
         "ended, or name another folder by --to."

@@ -57,6 +57,10 @@ def find_corpora(
     call; `say` receives notes on a folder. Raise InputError for data of another kind, for missing
     data, for a folder that contains `to`, and for `settings` that a user wrote.
     """
+    if "" in (*data, *against):
+        raise InputError(
+            "an empty name is among DATA and --against. Is a variable of the shell not set?"
+        )
     around = [
         each
         for each in (*data, *against)

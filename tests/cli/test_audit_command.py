@@ -223,6 +223,24 @@ def test_a_folder_that_contains_the_output_is_not_read(data):
         settings(data, ["web"], ["."])
 
 
+@pytest.mark.parametrize("arguments", [["web", ""], ["web", "--against", ""]])
+def test_an_unset_variable_of_the_shell_is_named(data, monkeypatch, arguments):
+    monkeypatch.chdir(data)
+
+    done = CliRunner().invoke(commands, ["audit", *arguments, "--plan"])
+
+    assert done.output.startswith("Error: an empty name is among DATA and --against.")
+
+
+def test_an_output_folder_that_links_to_nothing_is_one_message(data, monkeypatch):
+    monkeypatch.chdir(data)
+    (data / "audit").symlink_to("scratch/gone")
+
+    done = CliRunner().invoke(commands, ["audit", "web", "--plan"])
+
+    assert done.output.startswith("Error: audit: a link to scratch/gone, which does not exist.")
+
+
 def test_an_error_is_one_message(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").mkdir()
