@@ -167,7 +167,18 @@ def _as_group(raw: RawSample) -> Group:
     return group
 
 
-def open_shard(path: Path) -> tuple[io.BufferedIOBase, int | None]:
+def tar_fault(path: Path) -> str | None:
+    """Return why a tar cannot be read from its start, or None; only the start is read."""
+    file, size = open_shard(path, buffer=BLOCK)
+    with file:
+        try:
+            TarReader(file, size).head()
+        except BrokenTar as broken:
+            return broken.detail
+    return None
+
+
+def open_shard(path: Path, *, buffer: int = _BUFFER_BYTES) -> tuple[io.BufferedIOBase, int | None]:
     """Open a shard for buffered reading; raises InputError.
 
     Also returns its size in bytes, or None if gzip is unpacked on the way. The stub of a remote
@@ -181,7 +192,7 @@ def open_shard(path: Path) -> tuple[io.BufferedIOBase, int | None]:
         raise InputError(
             f"{path}: the shard cannot be opened ({error.strerror}). Check the path in the config."
         ) from error
-    file = io.BufferedReader(raw, _BUFFER_BYTES)
+    file = io.BufferedReader(raw, buffer)
     compressed = file.read(2) == b"\x1f\x8b"
     file.seek(0)
     if not compressed:

@@ -16,7 +16,7 @@ from clipaudit.config.loading import parse_settings, read_settings
 from clipaudit.corpora.captions import json_object
 from clipaudit.corpora.parts import expand_shards
 from clipaudit.corpora.reasons import Unusable
-from clipaudit.corpora.shards import IMAGE_EXTENSIONS, LIST, TABLE, is_tar, raw_samples
+from clipaudit.corpora.shards import IMAGE_EXTENSIONS, LIST, TABLE, is_tar, raw_samples, tar_fault
 from clipaudit.errors import ConfigError, InputError
 from clipaudit.imports.asked_encoder import encoder_name, encoder_sections
 from clipaudit.imports.blocks import block_text, file_patterns
@@ -25,7 +25,7 @@ from clipaudit.imports.plain_shards import find_shards
 from clipaudit.imports.recognition import TAR_ENDINGS, recognise
 from clipaudit.imports.text_fields import TextFields
 from clipaudit.plaindata import Json
-from clipaudit.plaintext import plain
+from clipaudit.plaintext import many, plain
 from clipaudit.remote.digests import RemoteDigests
 from clipaudit.remote.urls import check_url, is_url
 from clipaudit.store.store import Store
@@ -188,6 +188,7 @@ def _files(argument: str, say: Callable[[str], object]) -> list[str]:
     found = find_shards([argument], say=say)
     for path in found:
         _refuse_other_kinds(path)
+    _refuse_broken_tars(found)
     next(raw_samples(found[0], range(1).__contains__), None)  # raises for another content
     return [str(path.absolute()) for path in found]
 
@@ -207,6 +208,17 @@ def _refuse_other_kinds(path: Path) -> None:
         f"{', '.join((*TAR_ENDINGS, TABLE, LIST))}. Name such files, or a folder of images, with "
         "captions in .txt files or metadata.csv."
     )
+
+
+def _refuse_broken_tars(shards: Sequence[Path]) -> None:
+    """Raise InputError with all tars whose start is none: otherwise each ends a run of its own."""
+    faults = {path: fault for path in shards if is_tar(path) and (fault := tar_fault(path))}
+    if faults:
+        named = "\n".join(f"{plain(at)}: not a readable tar: {why}." for at, why in faults.items())
+        raise InputError(
+            f"{named}\nFetch or write {many(len(faults), 'file')} of {len(shards):,} again, or "
+            "move them to another folder."
+        )
 
 
 def _lists(argument: str, to: Path, say: Callable[[str], object]) -> list[str]:

@@ -185,6 +185,15 @@ def test_files_beside_tars_that_are_not_read_are_reported(data):
     assert said == [f"{data}/web: other files were left out: 1 .TAR, 1 .jpg, 1 .zst"]
 
 
+def test_all_unreadable_tars_of_a_folder_are_named_at_once(data):
+    (data / "web/1.tar").write_bytes(b"")
+    (data / "web/2.tar").write_bytes(b"<html>" * 200)
+    named = r"1\.tar: not a readable tar: .*\n.*2\.tar: not a readable tar: .*\n"
+
+    with pytest.raises(InputError, match=named + "Fetch or write 2 files of 4 again, or move"):
+        find_corpora([str(data / "web")], [], data / "audit")
+
+
 def test_a_field_without_texts_is_refused(data):
     corpora = [str(data / "web")], [], data / "audit"
 
