@@ -2,6 +2,8 @@
 
 import io
 import os
+import subprocess
+import sys
 import tarfile
 
 import pyarrow as pa
@@ -297,6 +299,16 @@ def test_a_test_set_of_one_image_is_counted_in_the_singular():
     told = {"corpora": {"val": {"images": 1, "shards": 1}}, "audits": {}, "drops": []}
 
     assert list(told_lines(told)) == ["val: 1 image in 1 shard"]
+
+
+def test_planning_an_audit_with_an_encoder_of_open_clip_reports_no_leaks(data):
+    asked = ["audit", "web", "--encoder", "ViT-B-32:openai", "--plan"]
+    call = ["-c", "from clipaudit.cli import main; main()", *asked]
+
+    done = subprocess.run([sys.executable, *call], cwd=data, capture_output=True, text=True)
+
+    assert done.returncode == 0, done.stderr
+    assert "leaked" not in done.stderr
 
 
 @pytest.mark.parametrize("options", [[], ["--plan"]])
