@@ -1,4 +1,5 @@
 import hashlib
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -9,7 +10,13 @@ from PIL import Image
 
 from clipaudit.copies.pdq import pdq
 
-COSINES = [[np.cos(np.pi / 64 * k * (n + 0.5)) for n in range(64)] for k in range(1, 17)]
+COSINES = [
+    [
+        np.float32(np.float32(32**-0.5).item() * np.cos(np.pi / 128 * k * n))
+        for n in range(1, 128, 2)
+    ]
+    for k in range(1, 17)
+]
 
 
 def square(seed):
@@ -69,25 +76,37 @@ def test_hashes_are_those_of_metas_code(image, code, quality):
     assert qualities.tolist() == [quality]
 
 
-@given(st.binary(min_size=1), st.integers(1, 80))
-@settings(max_examples=50)
-def test_bits_and_quality_follow_from_their_definition(name, darkened):
+def frequencies(rows):
+    """Return the frequencies 1 to 16 of each column, added in the order of the rows."""
+
+    def added(column, cosines):
+        total = np.float32(0)
+        for number, cosine in zip(column, cosines, strict=True):
+            total += cosine * number
+        return total
+
+    return np.array([[added(column, cosines) for column in rows.T] for cosines in COSINES])
+
+
+def step(one, other):
+    return abs(int((one - other) * np.float32(100) / np.float32(255)))
+
+
+@given(st.binary(min_size=1), st.integers(1, 120), st.booleans())
+@settings(max_examples=30)
+def test_bits_and_quality_follow_from_their_definition(name, darkened, mirrored):
     image = noise(name, darkened)
-    luma = image @ np.array([0.299, 0.587, 0.114])
-    frequencies = (np.array(COSINES) @ luma @ np.array(COSINES).T).ravel()
-    steps = [
-        int(
-            abs(round(luma[at], 3) - round(luma[at[0] + down, at[1] + along], 3)) * 100 / 255 + 1e-9
-        )
-        for down, along in ((0, 1), (1, 0))
-        for at in np.ndindex(64 - down, 64 - along)
-    ]
+    image = np.maximum(image, image[:, ::-1]) if mirrored else image
+    red, green, blue = (image[..., channel] for channel in (0, 1, 2))
+    luma = (red * 0.299 + green * 0.587 + blue * 0.114).astype(np.float32)
+    waves = frequencies(frequencies(luma).T).T.ravel()
+    pairs = [pair for rows in (*luma, *luma.T) for pair in pairwise(rows)]
 
     [code], [quality] = pdq(image[None])
 
-    above = frequencies > sorted(frequencies)[127]
+    above = waves > sorted(waves)[127]
     assert np.unpackbits(code).tolist() == above[::-1].tolist()
-    assert quality == min(100, sum(steps) // 90)
+    assert quality == min(100, sum(step(*pair) for pair in pairs) // 90)
 
 
 def test_a_hash_does_not_depend_on_the_other_images():
