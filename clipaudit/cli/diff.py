@@ -12,10 +12,9 @@ import click
 
 from clipaudit.cli import completion
 from clipaudit.cli.options import format_option, results_option, store_option
-from clipaudit.lineage.changed import counted
 from clipaudit.plaindata import Json, plain_value
 from clipaudit.plaintext import cell as csv_text
-from clipaudit.plaintext import plain
+from clipaudit.plaintext import many, plain
 
 SHOWN_ROWS = 10  # rows of a table that are printed without --all
 SHOWN_CAUSES = 8  # of each kind
@@ -130,8 +129,8 @@ def _cause_text(cause: Json) -> str:
 
 def _reach_text(cause: Json) -> str:
     where = f"in {', '.join(map(plain, cause['steps']))}; " if cause["steps"] else ""
-    rows = f" and {counted(cause['rows'], 'row')} added or removed" if cause["rows"] else ""
-    tables, cells = counted(cause["tables"], "table"), counted(cause["cells"], "cell")
+    rows = f" and {many(cause['rows'], 'row')} added or removed" if cause["rows"] else ""
+    tables, cells = many(cause["tables"], "table"), many(cause["cells"], "cell")
     return f"{where}reaches {cells}{rows} in {tables}"
 
 
@@ -143,8 +142,8 @@ def _table_lines(table: Json, *, everything: bool) -> Iterator[str]:
         return
     rows = table["rows"]
     key = f" by {', '.join(map(plain, table['key']))}" if table["key"] else ""
-    cells = counted(sum(len(row["cells"]) for row in rows), "cell")
-    yield f"{plain(table['table'])}{key}: {cells} in {counted(len(rows), 'row')}  {numbers}"
+    cells = many(sum(len(row["cells"]) for row in rows), "cell")
+    yield f"{plain(table['table'])}{key}: {cells} in {many(len(rows), 'row')}  {numbers}"
     if table["rows_before"] != table["rows_after"]:
         yield f"  rows: {table['rows_before']} -> {table['rows_after']}"
     for side, columns in (("A", table["columns_removed"]), ("B", table["columns_added"])):
@@ -178,7 +177,7 @@ def _alone_lines(cell: Json, *, everything: bool) -> Iterator[str]:
     for name, value in shown.items():
         yield f"      {_text(value)}  with only {plain(name)} from B"
     if alone and not shown:
-        yield f"      as in A with any one of {counted(len(alone), 'thing')} from B"
+        yield f"      as in A with any one of {many(len(alone), 'thing')} from B"
     left = cell.get("left_over")
     if left is not None and abs(left) > 1e-12 * abs(cell["difference"]):  # more than rounding
         yield f"      {left:+.4g}  left over: from several changes together"

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from clipaudit.plaindata import Json
+from clipaudit.plaintext import many
 
 _ABSENT = object()
 
@@ -43,15 +44,6 @@ def changed_settings(before: Json, after: Json) -> Iterator[Changed]:
     yield from _values(before, after, "")
 
 
-def counted(number: int, thing: str) -> str:
-    """Return a count with its noun.
-
-    >>> counted(1, "file"), counted(0, "file")
-    ('1 file', '0 files')
-    """
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
-
-
 def _values(before: object, after: object, name: str) -> Iterator[Changed]:
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         for key in sorted(before.keys() | after.keys()):
@@ -81,8 +73,8 @@ def _items(before: list[Any], after: list[Any], name: str) -> Iterator[Changed]:
     come = [text for text in new_texts if text not in old_texts]
     yield Changed(
         name,
-        counted(len(before), "item") + (f", {' '.join(map(str, gone))}" if gone else ""),
-        counted(len(after), "item") + (f", {' '.join(map(str, come))}" if come else ""),
+        many(len(before), "item") + (f", {' '.join(map(str, gone))}" if gone else ""),
+        many(len(after), "item") + (f", {' '.join(map(str, come))}" if come else ""),
     )
 
 

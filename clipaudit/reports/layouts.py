@@ -93,6 +93,15 @@ def count(value: int | None) -> str:
     return "" if value is None else f"{value:,}".replace(",", THIN).replace("-", MINUS)
 
 
+def counted(number: int, thing: str) -> str:
+    """Return a count with its noun.
+
+    >>> counted(1, "image"), counted(8342, "image")
+    ('1 image', '8\\u202f342 images')
+    """
+    return f"{count(number)} {thing}{'' if number == 1 else 's'}"
+
+
 def short_count(value: int) -> str:
     """Format a count briefly: from 9 995 on, three digits of thousands or millions.
 

@@ -11,7 +11,7 @@ from clipaudit.catalog.views import open_catalog
 from clipaudit.config.manifests import ALL
 from clipaudit.config.settings import Settings
 from clipaudit.plaindata import Json, Row
-from clipaudit.reports.layouts import count
+from clipaudit.reports.layouts import counted
 from clipaudit.reports.leftout import left_out_of, left_out_whole
 from clipaudit.site.answers import answers
 from clipaudit.site.content import json_value
@@ -77,7 +77,7 @@ def read_told(run: Settings) -> dict[str, Any]:
 def told_lines(told: Json) -> Iterator[str]:
     """Yield the findings of `read_told` as text: each audit's headline, and labelled sentences."""
     yield ", ".join(
-        f"{name}: {_several(each['images'], 'image')} in {_several(each['shards'], 'shard')}"
+        f"{name}: {counted(each['images'], 'image')} in {counted(each['shards'], 'shard')}"
         for name, each in told["corpora"].items()
     )
     for each in told["audits"].values():
@@ -88,10 +88,6 @@ def told_lines(told: Json) -> Iterator[str]:
     for drop in told["drops"]:
         sentence = drop_sentence(drop["samples"], drop["corpus"], drop["reason"])
         yield from _under("Drops", sentence)
-
-
-def _several(number: int, thing: str) -> str:
-    return f"{count(number)} {thing}{'' if number == 1 else 's'}"
 
 
 def _under(head: str, text: str) -> list[str]:

@@ -38,7 +38,7 @@ def hills(down, along, darkened=1):
 
 @pytest.mark.parametrize(
     ("image", "code", "quality"),
-    [  # by pdqhash 0.2.8, Meta's code; the last two lack frequencies, so rounding decides
+    [  # by pdqhash 0.2.8, Meta's code; the last three lack frequencies, so rounding decides
         (noise(b"a"), "f15825f6009059e3d6b89bab6db5db4f633d4a115f574420c9468ded32b0b34b", 100),
         (
             noise(b"b", darkened=5),

@@ -44,11 +44,6 @@ def place(row: Row) -> str:
     return f"{row['shard']}:{row['row']}"
 
 
-def counted(number: int, thing: str) -> str:
-    """Return a number with its noun, in the plural unless it is 1."""
-    return f"{number} {thing}{'' if number == 1 else 's'}"
-
-
 STROKE = 'vector-effect="non-scaling-stroke" stroke-width="2"'  # of shapes over an image
 
 

@@ -6,7 +6,7 @@ from clipaudit.copies.fixed import MOST
 from clipaudit.plaindata import Row
 from clipaudit.plaintext import plain
 from clipaudit.reports.answers import CONTROL, Answer, Sentence, Tables, cannot, listed
-from clipaudit.reports.layouts import MISSING, count, fine_digits, measured, percent
+from clipaudit.reports.layouts import MISSING, count, counted, fine_digits, measured, percent
 
 
 def copies_answer(tables: Tables) -> Answer:
@@ -59,15 +59,11 @@ def _headline(rows: Sequence[Row]) -> str:
     most = max(found, key=lambda row: row["share"])
     others = [row["testset_title"] for row in found if row is not most]
     return (
-        f"Yes: {_least(most)}{count(most['with_copy'])} of {_images(most['images'])} of "
+        f"Yes: {_least(most)}{count(most['with_copy'])} of {counted(most['images'], 'image')} of "
         f"{plain(most['testset_title'])} {_verb(most['with_copy'], 'has', 'have')} a copy in the "
         f"training data, {measured(most, 'share', bounds='largest', unit=' %')}"
         f"{f'; so do images of {listed(others)}' if others else ''}{limit}."
     )
-
-
-def _images(number: int, kind: str = "") -> str:
-    return f"{count(number)} {kind}image{'' if number == 1 else 's'}"
 
 
 def _verb(number: int, one: str, several: str) -> str:
@@ -98,14 +94,14 @@ def _of_tests(rows: Sequence[Row]) -> Iterator[Sentence]:
         what = f" ({', '.join(parts)})" if parts else ""
         yield Sentence(
             f"{plain(row['testset_title'])}: {_least(row)}{count(row['with_copy'])} of "
-            f"{_images(row['images'])} {_verb(row['with_copy'], 'has', 'have')} a copy{what}; "
-            f"{_images(row['training_images'], 'training ')} "
+            f"{counted(row['images'], 'image')} {_verb(row['with_copy'], 'has', 'have')} a "
+            f"copy{what}; {counted(row['training_images'], 'training image')} "
             f"{_verb(row['training_images'], 'is a copy', 'are copies')} of them.",
             "copies_summary",
         )
         if row["crowded"]:
             yield Sentence(
-                f"{plain(row['testset_title'])}: {_images(row['crowded'], 'training ')} "
+                f"{plain(row['testset_title'])}: {counted(row['crowded'], 'training image')} "
                 f"{_verb(row['crowded'], 'resembles', 'resemble')} {MOST} test images or more. "
                 f"Each was compared with the {MOST} nearest, so more test images may have a copy.",
                 "copies_summary",
@@ -125,7 +121,7 @@ def _repeats(tables: Tables) -> Iterator[Sentence]:
         kind = "sampled " if row["is_sampled"] else ""
         more = " in the sample" if row["is_sampled"] else ""
         yield Sentence(
-            f"{count(row['repeats'])} of {_images(row['images'], kind)} of "
+            f"{count(row['repeats'])} of {counted(row['images'], f'{kind}image')} of "
             f"{plain(row['corpus_title'])} {_verb(row['repeats'], 'repeats', 'repeat')} another "
             f"one{more}{_percent(row['share'])}{_largest(row)}.",
             "copies_within",

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple
 
-from clipaudit.lineage.changed import counted
 from clipaudit.lineage.difference.ingredient_changes import (
     Cause,
     File,
@@ -21,6 +20,7 @@ from clipaudit.lineage.difference.ingredient_changes import (
 )
 from clipaudit.lineage.snapshots import Placed, RecordedRun
 from clipaudit.plaindata import Row
+from clipaudit.plaintext import many
 from clipaudit.store.actions import ActionInput
 from clipaudit.store.records import Record, read_records
 
@@ -156,7 +156,7 @@ class Causes:
                 run.files(made_of.inputs.get(name, ()))
                 for run, made_of in zip(self._runs, (before, after), strict=True)
             ]
-            counts = [counted(len(files), "file") for files in inputs]
+            counts = [many(len(files), "file") for files in inputs]
             count = Cause("settings", f"which files are input {name}", counts[0], counts[1])
             for old_file, new_file in match_files(*inputs):
                 node.links += self._link(old_file, new_file, count)

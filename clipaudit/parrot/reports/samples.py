@@ -8,12 +8,13 @@ import pyarrow as pa
 
 from clipaudit.catalog.parts import AuditPart, Colour
 from clipaudit.catalog.samples.catalog import Address, SampleCatalog
-from clipaudit.catalog.samples.forms import STROKE, Fate, Section, counted, escaped, picked, section
+from clipaudit.catalog.samples.forms import STROKE, Fate, Section, escaped, picked, section
 from clipaudit.catalog.scores import Score, ScoreTable, column_name, folders, score_files
 from clipaudit.catalog.view_parts import Columns, chosen, nothing
 from clipaudit.config.settings import Settings
 from clipaudit.parrot.settings import Parrot
 from clipaudit.plaindata import Row
+from clipaudit.plaintext import many
 from clipaudit.store.store import Store
 
 # --- the view `audit` --------------------------------------------------------------------------
@@ -132,7 +133,7 @@ def _sentences(fate: Fate) -> Iterator[str]:
         words = fate["text"]["words"]
         yield (
             f"{len(words['co'])} of {words['caption']} caption words appear in the image, "
-            f"which shows {counted(len(fate['text']['spans']), 'piece')} of text."
+            f"which shows {many(len(fate['text']['spans']), 'piece')} of text."
         )
 
 
