@@ -16,6 +16,7 @@ DIFFS = re.findall(r"^```diff (\w+)\.diff$", PAGE, re.MULTILINE)
 (APPLY,) = re.findall(r"^ +(sed .* \| git apply)$", PAGE, re.MULTILINE)
 (SETTINGS,) = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 TARGETS = sorted(set(re.findall(r"clipaudit run \S+ (results_micro/[\w/.]+\.json)", PAGE)))
+NEW_MODULES = re.findall(r"^\+\+\+ b/(clipaudit/\S+)\.py", PAGE, re.MULTILINE)
 NEW_TESTS = re.findall(r"^\+\+\+ b/(tests/\S+)", PAGE, re.MULTILINE)
 BESIDE = ["tests", "docs", "benchmarks", "snakemake_logger_plugin_clipaudit"]
 CHECKS = [
@@ -104,6 +105,10 @@ def test_all_diffs_together_pass_the_checks(changed, check):
     )
 
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_each_module_of_the_diffs_imports_what_exists(changed):
+    changed.python("-c", f"import {', '.join(NEW_MODULES).replace('/', '.')}")
 
 
 def test_the_tests_of_the_diffs_pass_with_those_of_pages_and_rooms(changed):
