@@ -232,7 +232,7 @@ def aro(folder: Path, name: str, annotations: Path, shards: Path | None) -> "Imp
 def image_folder(folder: Path, name: str, lists: Path | None, **asked: Any) -> "Imported":  # noqa: ANN401
     """Import a folder of images: write lists of them and read the images in place.
 
-    Captions come from .txt beside the images or from metadata.csv or metadata.jsonl, with --classes
+    Captions come from .txt beside the images or from tables such as metadata.csv, with --classes
     from the folders. Run the same command again to list new images.
 
     \b

@@ -19,7 +19,7 @@ from clipaudit.corpora.reasons import Unusable
 from clipaudit.corpora.statements import is_text, shown_value
 from clipaudit.errors import InputError
 from clipaudit.imports.blocks import Imported, file_patterns, part_size
-from clipaudit.imports.folder_tables import lies_within
+from clipaudit.imports.folder_tables import lies_within, link_home
 from clipaudit.plaintext import many, plain
 from clipaudit.store.outputs import replaced
 
@@ -178,7 +178,7 @@ def _malformed(fields: dict[str, Any], name: str, place: str, what: str) -> Inpu
 def _image(folder: Path, case: Case) -> tuple[str, bytes]:
     """Return the extension and the bytes of a case's image; a whole image keeps its own."""
     path = folder / case.image
-    if not lies_within(path, folder.resolve()) or not path.is_file():
+    if not lies_within(path, link_home(folder)) or not path.is_file():
         raise InputError(
             f"{folder}: no image {plain(case.image)}, which the cases name. Give the folder that "
             "their paths start from."

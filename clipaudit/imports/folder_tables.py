@@ -1,48 +1,106 @@
-"""Reads tables of images: `metadata.csv` and `.jsonl`, as in Hugging Face's ImageFolder.
+"""Reads tables of images: each row names an image, and its caption or other fields.
 
-A table describes the images of its folder and below, by `file_name`; its other columns become the
-fields of their JSON. `captions.csv` and `captions.jsonl` are read in the same way.
+- `metadata` (as Hugging Face's ImageFolder) and `captions`, each as `.csv`, `.tsv` or `.jsonl`.
+- `captions.txt` if it is such a table, as that of Flickr8k.
+- COCO's `captions_*.json`, and `annotations/captions_train2017.json` beside a folder `train2017`.
+
+A row describes the image at its path from the table's folder, else the only image of its name.
 """
 
 import csv
+import itertools
 import json
 import os
-from collections.abc import Iterator
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from clipaudit.errors import InputError
 from clipaudit.plaindata import Json
 
-TABLES = ("metadata.csv", "metadata.jsonl", "captions.csv", "captions.jsonl")
-FILE_COLUMNS = ("file_name", "filename", "file", "image", "path")  # the first one there is
+TABLES = re.compile(r"(metadata|captions)\.(csv|tsv|jsonl)|captions\.txt|captions_.*\.json")
+FILE_COLUMNS = (  # the first one there is
+    *("file_name", "filename", "file", "image", "path"),
+    *("filepath", "file_path", "image_path", "image_name", "img_filename"),
+)
 MAX_FIELD_CHARACTERS = 1 << 20  # of a cell: a longer one is not a caption
+_DELIMITERS = {".csv": ",;\t", ".tsv": "\t", ".txt": ",;\t"}  # the first that finds a file column
 
 
-def read_tables(folder: Path) -> dict[str, Json]:
-    """Return the rows of the tables below a folder, by the image's path within the folder.
+@dataclass(frozen=True)
+class Tables:
+    """What the tables of a folder say of its images."""
 
-    If several tables have a field, the last one wins: a deeper folder's, then by name. Missing
-    images are skipped. Raise InputError for a table that cannot be read, or that is a link out of
-    the folder.
+    fields: Mapping[str, Json]  # by the image's path within the folder
+    unmatched: Sequence[str]  # what rows name and is no image, sorted
+    others: Sequence[str]  # files with names of tables that are none
+
+
+class _NoTableError(Exception):
+    pass
+
+
+def read_tables(folder: Path, images: Collection[str]) -> Tables:
+    """Return what the tables of a folder say of `images`, which are paths within it.
+
+    If several tables have a field, the last one wins: a deeper folder's, then by name. If rows of
+    one table give an image different values of a field, the field is a list in all rows. Raise
+    InputError for a table that cannot be read, or that is a link out of the folder.
     """
-    found: dict[str, Json] = {}
-    real = folder.resolve()
-    for place, folders, files in os.walk(folder):
-        folders[:] = sorted(each for each in folders if not each.startswith("."))
-        for name in sorted(set(files).intersection(TABLES)):
-            path = Path(place, name)
-            if not lies_within(path, real):
-                raise InputError(f"{path}: a link out of {folder}. Put the table itself there.")
+    paths = set(images)
+    of_name = defaultdict[str, list[str]](list)
+    for image in images:
+        of_name[os.path.basename(image)].append(image)
+    found, others = dict[str, Json](), list[str]()
+    for path in _tables(folder, paths):
+        rows = defaultdict[str, list[Json]](list)
+        try:
             for line, row in _rows(path):
-                within = _place(path, line, row, folder)
-                found[within] = {**found.get(within, {}), **row}
-    return found
+                place = _place(path, line, row, folder)
+                alike = [] if place in paths else of_name.get(os.path.basename(place), [])
+                rows[alike[0] if len(alike) == 1 else place].append(row)
+        except _NoTableError:
+            others.append(path.name)
+        for place, fields in _merged(rows):
+            found[place] = {**found.get(place, {}), **fields}
+    return Tables(found, sorted(found.keys() - paths), others)
+
+
+def link_home(folder: Path) -> Path:
+    """Return the folder, resolved, to which links in a folder may lead: itself.
+
+    For a snapshot in the cache of Hugging Face's hub it is its repository, with all files in
+    `blobs`.
+    """
+    real = folder.resolve()
+    snapshots = next((each for each in real.parents if each.name == "snapshots"), None)
+    if snapshots is not None and (snapshots.parent / "blobs").is_dir():
+        return snapshots.parent
+    return real
 
 
 def lies_within(path: Path, folder: Path) -> bool:
     """Return whether a file, with links resolved, is in a folder, whose path is resolved."""
     return path.resolve().is_relative_to(folder)
+
+
+def _tables(folder: Path, images: Collection[str]) -> Iterator[Path]:
+    """Yield the files with names of tables; a text beside an image of its name is no table."""
+    beside = folder.parent / "annotations" / f"captions_{folder.name}.json"
+    if beside.is_file() and lies_within(beside, link_home(folder.parent)):
+        yield beside
+    home, described = link_home(folder), {os.path.splitext(image)[0] for image in images}
+    for place, folders, files in os.walk(folder):
+        folders[:] = sorted(each for each in folders if not each.startswith("."))
+        for path in (Path(place, name) for name in sorted(files) if TABLES.fullmatch(name)):
+            if os.fspath(path.relative_to(folder).with_suffix("")) in described:
+                continue
+            if not lies_within(path, home):
+                raise InputError(f"{path}: a link out of {folder}. Put the table itself there.")
+            yield path
 
 
 def _place(path: Path, line: int, row: dict[str, Any], folder: Path) -> str:
@@ -57,18 +115,55 @@ def _place(path: Path, line: int, row: dict[str, Any], folder: Path) -> str:
     return os.path.normpath(os.path.join(os.path.relpath(path.parent, folder), row.pop(column)))
 
 
+def _merged(rows: Mapping[str, Sequence[Json]]) -> Iterator[tuple[str, Json]]:
+    """Yield each image's fields; a field that differs between rows of one image is a list."""
+    distinct = {place: _distinct(of_image) for place, of_image in rows.items()}
+    several = {
+        name for fields in distinct.values() for name, held in fields.items() if len(held) > 1
+    }
+    for place, fields in distinct.items():
+        yield place, {name: held if name in several else held[0] for name, held in fields.items()}
+
+
+def _distinct(rows: Sequence[Json]) -> dict[str, list[Any]]:
+    """Return the different values of each field, in the order of rows."""
+    found = defaultdict[str, dict[str, Any]](dict)
+    for row in rows:
+        for name, held in row.items():
+            found[name].setdefault(json.dumps(held, sort_keys=True), held)
+    return {name: list(held.values()) for name, held in found.items()}
+
+
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the rows of a table, numbered from 1."""
+    """Yield the rows of a table, numbered from 1; raise _NoTableError for another file."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            yield from enumerate(_csv(file) if path.suffix == ".csv" else _jsonl(file), 1)
+            if path.suffix in _DELIMITERS:
+                yield from enumerate(_separated(file, path.suffix), 1)
+            else:
+                yield from enumerate(_jsonl(file) if path.suffix == ".jsonl" else _coco(file), 1)
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{path}: byte {error.object[error.start]:#x} is not UTF-8. Save it as UTF-8."
+        ) from error
     except (OSError, ValueError, csv.Error, RecursionError) as error:
         raise InputError(f"{path}: cannot be read: {error}. Correct it, or remove it.") from error
 
 
-def _csv(file: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401
+def _separated(file: Any, suffix: str) -> Iterator[dict[str, Any]]:  # noqa: ANN401
     csv.field_size_limit(MAX_FIELD_CHARACTERS)
-    reader = csv.DictReader(file)
+    header = file.readline()
+    fitting = (
+        each
+        for each in _DELIMITERS[suffix]
+        if not set(FILE_COLUMNS).isdisjoint(next(csv.reader([header], delimiter=each), []))
+    )
+    delimiter = next(fitting, None)
+    if delimiter is None and suffix == ".txt":
+        raise _NoTableError
+    reader = csv.DictReader(
+        itertools.chain([header], file), delimiter=delimiter or _DELIMITERS[suffix][0]
+    )
     for row in reader:
         extra = row.pop(None, None)
         if extra:
@@ -88,3 +183,16 @@ def _jsonl(file: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401
             if not isinstance(row, dict):
                 raise ValueError(f"line {number} is a {type(row).__name__}, expected an object")
             yield row
+
+
+def _coco(file: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401
+    held = json.load(file)
+    try:
+        names = {image["id"]: image["file_name"] for image in held["images"]}
+        captions = [(each["image_id"], each["caption"]) for each in held["annotations"]]
+    except (KeyError, TypeError):
+        raise _NoTableError from None
+    for image, caption in captions:
+        if image not in names:
+            raise ValueError(f"a caption is of image_id {image!r}, which `images` lacks")
+        yield {"file_name": names[image], "caption": caption}

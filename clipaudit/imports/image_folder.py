@@ -27,7 +27,7 @@ from clipaudit.corpora.samples import MAX_TEXT_BYTES
 from clipaudit.corpora.shards import IMAGE_EXTENSIONS, LIST, MAX_SAMPLE_BYTES
 from clipaudit.errors import InputError
 from clipaudit.imports.blocks import Imported, file_patterns, part_size
-from clipaudit.imports.folder_tables import TABLES, lies_within, read_tables
+from clipaudit.imports.folder_tables import TABLES, lies_within, link_home, read_tables
 from clipaudit.imports.recognition import linked_notes, others_notes, visible_files
 from clipaudit.imports.text_fields import TextFields
 from clipaudit.plaindata import Json
@@ -94,6 +94,10 @@ def listed_notes(listed: Listed) -> list[str]:
     for fault, found in sorted(listed.faulty.items()):
         notes.append(f"{found:,} of them cannot be used ({fault}); they are listed in `drops`")
     notes += others_notes(listed.others)
+    if tables := sorted(listed.others.keys() & {".csv", ".tsv", ".jsonl"}):
+        notes.append(
+            f"a table with the images' captions is read if it is named captions{tables[0]}"
+        )
     if listed.unmatched:
         rows = many(len(listed.unmatched), "row")
         notes.append(f"{rows} of tables without an image, first {plain(listed.unmatched[0])}")
@@ -108,7 +112,7 @@ def list_folder(
     images, others, linked = find_images(folder)
     names = _class_names(folder, images) if classes else []
     cut = _cut(images, _earlier(folder, lists), per_list)
-    rows = _Rows(folder, lists, names)
+    rows = _Rows(folder, lists, names, images)
     written = []
     for number, some in enumerate(cut):
         path = lists / f"{number:05d}{LIST}"
@@ -119,25 +123,27 @@ def list_folder(
     if names:
         _replace(lists / CLASSES, "".join(f"{each}\n" for each in names))
     rows.keep()
-    unmatched = rows.unmatched(images)
+    others.update(os.path.splitext(name)[1] for name in rows.tables.others)
+    unmatched = list(rows.tables.unmatched)
     return Listed(written, len(images), names, rows.faulty, others, linked, unmatched, rows.texts)
 
 
-def find_images(folder: Path) -> tuple[list[str], dict[str, int], list[str]]:
+def find_images(folder: Path) -> tuple[list[str], Counter[str], list[str]]:
     """Return the images below a folder, sorted, as paths within it.
 
-    Also return other files by ending, and the folders that are links, which are not followed.
-    Hidden files and folders are left out. Raise InputError if there are no images.
+    Also return other files by ending, without tables, and the folders that are links, which are not
+    followed. Hidden files and folders are left out. Raise InputError if there are no images.
     """
-    found, others, linked = list[str](), dict[str, int](), list[str]()
+    found, others, linked = list[str](), Counter[str](), list[str]()
     for place, files in visible_files(folder, linked, _refuse):
         within = os.path.relpath(place, folder)
         images = {name for name in files if name.lower().endswith(_ENDINGS)}
         found += (os.path.normpath(os.path.join(within, name)) for name in images)
         beside = {os.path.splitext(name)[0] + text for name in images for text in _TEXTS}
-        for name in set(files).difference(images, beside, TABLES):
-            if ending := os.path.splitext(name)[1].lower():
-                others[ending] = others.get(ending, 0) + 1
+        for name in set(files).difference(images, beside):
+            ending = os.path.splitext(name)[1].lower()
+            if ending and not TABLES.fullmatch(name):
+                others[ending] += 1
     if not found:
         raise InputError(
             f"{folder}: no images below it that end in {', '.join(sorted(_ENDINGS))}. "
@@ -213,11 +219,13 @@ def _replace(path: Path, text: str) -> None:
 class _Rows:
     """The rows of a folder's images, and the memory of files that were read."""
 
-    def __init__(self, folder: Path, lists: Path, classes: Sequence[str]) -> None:
-        """Read the tables of the folder, and the memory of the last time."""
-        self._folder, self._real, self._memory = folder, folder.resolve(), lists / SEEN
+    def __init__(
+        self, folder: Path, lists: Path, classes: Sequence[str], images: Sequence[str]
+    ) -> None:
+        """Read the tables of the folder's images, and the memory of the last time."""
+        self._folder, self._home, self._memory = folder, link_home(folder), lists / SEEN
         self._labels = {name: number for number, name in enumerate(classes)}
-        self._tables = read_tables(folder)
+        self.tables = read_tables(folder, images)
         self._seen = _remembered(self._memory)
         self._now: dict[str, Any] = {}
         self._started = time.time_ns()
@@ -228,10 +236,6 @@ class _Rows:
         """Return the rows of some images."""
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             return [self._row(*read) for read in pool.map(self._read, names)]
-
-    def unmatched(self, images: Sequence[str]) -> list[str]:
-        """Return what the tables name and is not among the images, sorted."""
-        return sorted(self._tables.keys() - images)
 
     def keep(self) -> None:
         """Save the memory of what was read."""
@@ -249,12 +253,12 @@ class _Rows:
         seen = self._seen.get(name)
         if seen is not None and seen[0] == state and "fault" not in seen[1]:
             return name, state, seen[1]
-        return name, state, {**self._image(path), **_texts(*beside, within=self._real)}
+        return name, state, {**self._image(path), **_texts(*beside, within=self._home)}
 
     def _image(self, path: Path) -> Json:
         """Return the digest of an image, or why it cannot be used."""
         try:
-            if not lies_within(path, self._real):
+            if not lies_within(path, self._home):
                 return {"fault": OUTSIDE, "detail": f"to {os.fspath(path.resolve())}"}
             held = path.stat()
             if not S_ISREG(held.st_mode):
@@ -271,7 +275,7 @@ class _Rows:
         if all(held is None or held[1] < self._started - _SETTLED_NS for held in state):
             self._now[name] = [state, read]
         row = {"file": name, **read}
-        fields = {**row.pop("json", {}), **self._tables.get(name, {})}
+        fields = {**row.pop("json", {}), **self.tables.fields.get(name, {})}
         self.texts.add(row.get("txt"), fields)
         self.faulty.update([row["fault"]] if "fault" in row else [])
         if fields:
