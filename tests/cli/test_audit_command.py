@@ -150,8 +150,10 @@ def test_lists_of_captions_are_read_as_several_captions(data, name):
     table = {"image": [png()] * 2, name: [["a cat", "a red cat"], [None, "a dog"]]}
     pq.write_table(pa.table(table), data / "table/0.parquet")
 
-    found = find_corpora([f"{data}/table"], [], data / "audit")["train"]
+    said = []
+    found = find_corpora([f"{data}/table"], [], data / "audit", say=said.append)["train"]
 
+    assert f"images have several captions, in {name}: the first of each is audited" in said
     assert found["captions"] == "texts"
     assert found.get("caption_field", "captions") == name
     assert found["may_lack_captions"]
