@@ -221,18 +221,24 @@ def _counted(fate: str, members: Sequence["Outlook"]) -> str:
         return count
     cost = sum((each.cost for each in members), NOTHING)
     takes = f"{cost.cpu_hours:.3g} CPU h, {cost.gpu_hours:.3g} GPU h, {size(cost.bytes)}"
-    takes += f" ({cost.unknown} never recorded)" if cost.unknown else ""
+    if cost.unknown:
+        takes += f", not counting {many(cost.unknown, 'job')} without a record"
+    if cost.unknown == len(members):
+        takes = "an unknown cost, since no such job was recorded"
     if fate == "stored":
         return f"{count}, which saves {takes}"
     return f"up to {count}, {takes}" if fate == "possible" else f"{count}, {takes}"
 
 
 def _grouped(members: Sequence["Outlook"]) -> Iterator[str]:
-    """Yield each rule with its number of jobs, then its reasons, most frequent first."""
+    """Yield each rule with its number of jobs, and its reasons, the most frequent first."""
     for rule, count in _by_count(each.planned.job.rule for each in members):
         own = [each for each in members if each.planned.job.rule == rule]
-        yield f"  {rule}: {many(count, 'job')}"
         reasons = _by_count(what for each in own for what in {r.what for r in each.reasons})
+        if [holding for _, holding in reasons] == [count]:
+            yield f"  {rule}: {many(count, 'job')}, {reasons.pop()[0]}"
+        else:
+            yield f"  {rule}: {many(count, 'job')}"
         for what, holding in reasons[:_SHOWN_REASONS]:
             yield f"    {what}: {many(holding, 'job')}"
         if len(reasons) > _SHOWN_REASONS:

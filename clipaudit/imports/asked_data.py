@@ -91,7 +91,9 @@ def find_corpora(
             + (f"; texts are in: {fields}. --caption FIELD takes one" if fields else "")
         )
     if texts.several:
-        say(f"images have several captions, in {plain(texts.several)}: the first of each is audited")
+        say(
+            f"images have several captions, in {plain(texts.several)}: the first of each is audited"
+        )
     captions = {**(_MAY_LACK if texts.captioned else {}), **texts.settings}
     found = {TRAIN: {**_corpus(shards, earlier.get(TRAIN, [])), **captions}}
     for each in against:

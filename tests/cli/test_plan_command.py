@@ -113,11 +113,9 @@ def test_by_default_the_whole_report_of_a_first_run_is_planned(folder):
 
     assert answer.exit_code == 0
     assert answer.output.splitlines() == [
-        "certain: 2 jobs, 0 CPU h, 0 GPU h, 0 B (2 never recorded)",
-        "  index: 1 job",
-        "    never computed before: 1 job",
-        "  prune: 1 job",
-        "    never computed before: 1 job",
+        "certain: 2 jobs, an unknown cost, since no such job was recorded",
+        "  index: 1 job, never computed before",
+        "  prune: 1 job, never computed before",
     ]
 
 
