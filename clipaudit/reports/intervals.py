@@ -30,14 +30,15 @@ _BOUNDS = ("low", "high")
 
 def exact_interval(
     successes: Int64[np.ndarray, " n"] | Float64[np.ndarray, " n"],
-    trials: Int64[np.ndarray, " n"],
+    trials: Int64[np.ndarray, " n"] | Float64[np.ndarray, " n"],
     chosen_of: Int64[np.ndarray, " n"] | int = 1,
 ) -> Float64[np.ndarray, "n 2"]:
     """Return the Clopper-Pearson bounds (low, high) of each `successes` out of `trials`.
 
-    `successes` may be sums of shares between 0 and 1, as in `beta_bounds`. Each was chosen among
-    `chosen_of` counts, such as the largest share: bounds are then Bonferroni's. Bounds are rounded
-    to 12 decimals. Without trials they are NaN.
+    `successes` may be sums of shares between 0 and 1, as in `beta_bounds`, and `trials` an
+    effective number of at least 1 (Korn and Graubard). Each was chosen among `chosen_of` counts,
+    such as the largest share: bounds are then Bonferroni's. Bounds are rounded to 12 decimals.
+    Without trials they are NaN.
 
     >>> exact_interval(np.array([0, 8]), np.array([10, 10])).round(4).tolist()
     [[0.0, 0.3085], [0.4439, 0.9748]]
@@ -221,10 +222,9 @@ def register_intervals(connection: duckdb.DuckDBPyConnection) -> None:
     """Register this module's SQL functions, which return structs (low, high) or null.
 
     `exact_interval`, `relative_change_interval` and `kappa_interval` take bigint counts, in the
-    order of the Python functions with these names; `chosen_interval` is `exact_interval` with
-    `chosen_of`. `grouped_share_bounds` takes a share, a variance and two counts.
-    `share_interval` is `exact_interval` of a sum of shares, a double, out of a count. A null count
-    and an interval that does not exist give null.
+    order of the Python functions with these names; `share_interval` is `exact_interval` of
+    doubles, `chosen_interval` the same with a bigint `chosen_of`. `grouped_share_bounds` takes a
+    share, a variance and two counts. A null argument and an interval that does not exist give null.
     """
 
     # DuckDB takes the number of arguments from the signature, so one wrapper cannot serve all.
@@ -234,14 +234,11 @@ def register_intervals(connection: duckdb.DuckDBPyConnection) -> None:
     def chosen(
         successes: pa.ChunkedArray, trials: pa.ChunkedArray, chosen_of: pa.ChunkedArray
     ) -> pa.Array:
-        counts = _counts(successes, trials, chosen_of)
-        return structs(exact_interval(counts[0], counts[1], counts[2].clip(1)), _BOUNDS)
+        number = _counts(chosen_of)[0].clip(1)
+        return structs(exact_interval(*_values(successes, trials), number), _BOUNDS)
 
-    def share(shares: pa.ChunkedArray, trials: pa.ChunkedArray) -> pa.Array:
-        known = np.logical_and(shares.is_valid(), trials.is_valid())
-        counts = np.where(known, trials.fill_null(0), 0).astype(np.int64)
-        sums = np.where(known, shares.fill_null(0), 0).astype(np.float64)
-        return structs(exact_interval(sums, counts), _BOUNDS)
+    def share(successes: pa.ChunkedArray, trials: pa.ChunkedArray) -> pa.Array:
+        return structs(exact_interval(*_values(successes, trials)), _BOUNDS)
 
     def change(
         kept: pa.ChunkedArray,
@@ -274,9 +271,10 @@ def register_intervals(connection: duckdb.DuckDBPyConnection) -> None:
     of_groups = ["double", "double", "bigint", "bigint"]
     register_structs(connection, "grouped_share_bounds", grouped, of_groups, _BOUNDS)
     register_structs(connection, "exact_interval", exact, ["bigint"] * 2, _BOUNDS)
-    register_structs(connection, "chosen_interval", chosen, ["bigint"] * 3, _BOUNDS)
+    of_choice = ["double", "double", "bigint"]
+    register_structs(connection, "chosen_interval", chosen, of_choice, _BOUNDS)
     register_structs(connection, "kappa_interval", kappa, ["bigint"] * 4, _BOUNDS)
-    register_structs(connection, "share_interval", share, ["double", "bigint"], _BOUNDS)
+    register_structs(connection, "share_interval", share, ["double"] * 2, _BOUNDS)
     register_structs(connection, "relative_change_interval", change, ["bigint"] * 4, _BOUNDS)
 
 
@@ -303,8 +301,12 @@ def structs(values: Float64[np.ndarray, "n fields"], fields: Sequence[str]) -> p
 
 
 def _counts(*columns: pa.ChunkedArray) -> Int64[np.ndarray, "columns n"]:
-    """Return columns of counts, all 0 if one is null: no trials, so no interval."""
+    return _values(*columns).astype(np.int64)
+
+
+def _values(*columns: pa.ChunkedArray) -> Float64[np.ndarray, "columns n"]:
+    """Return columns of numbers, all 0 if one is null: no trials, so no interval."""
     known = np.logical_and.reduce([np.asarray(column.is_valid()) for column in columns])  # (n,)
-    counts = np.stack([np.asarray(column.fill_null(0), dtype=np.int64) for column in columns])
-    counts[:, ~known] = 0
-    return counts
+    values = np.stack([np.asarray(column.fill_null(0), dtype=np.float64) for column in columns])
+    values[:, ~known] = 0
+    return values

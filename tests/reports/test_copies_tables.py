@@ -8,7 +8,7 @@ from clipaudit.copies.kinds import COPIES
 from clipaudit.copies.thresholds import THRESHOLDS
 from clipaudit.copies.verified import PAIRS
 from clipaudit.reports.forms.dots import draw_dots
-from clipaudit.reports.intervals import exact_interval
+from clipaudit.reports.intervals import beta_bounds, exact_interval
 from clipaudit.reports.tables import report_table
 
 LABELS = [("testset", pa.string()), ("corpus", pa.string())]
@@ -104,6 +104,20 @@ def test_images_with_the_pixels_of_one_that_has_a_copy_have_it_too(testsets):
 
     assert (val["with_copy"], val["identical_bytes"], val["identical_pixels"]) == (4, 2, 2)
     assert (shown["with_copy"], a["with_copy"], other["with_copy"]) == (4, 0, 0)
+
+
+def test_equal_test_images_count_as_one_draw_in_the_interval(testsets):
+    found = copies(("val", 0, 5, "identical bytes"))
+    views = {"images": equal_images(), "copies": found, "testsets": testsets, "kinds": KINDS}
+
+    val, _ = report_table("copies_summary", views, SUMMARY).to_pylist()
+    shown, _ = report_table("copies_shares", views, {"title": "web"}).to_pylist()
+
+    effective = 5**2 / (4**2 + 1)  # four equal images, and one more
+    bounds = beta_bounds(np.array([0.8 * effective]), np.array([effective]))[0]
+    assert (val["share"], val["effective"]) == (0.8, effective)
+    assert (val["share_low"], val["share_high"]) == (shown["low"], shown["high"]) == tuple(bounds)
+    assert val["largest_low"] < val["share_low"] < 0.1
 
 
 def test_training_images_with_as_many_candidates_as_are_compared_are_counted(testsets):

@@ -1,5 +1,6 @@
 -- The share of each test set's images that have a copy in the training corpus.
--- One row per test set with images, in the order of the view `testsets`.
+-- One row per test set with images, in the order of the view `testsets`. Intervals as in
+-- `copies_summary`.
 --
 -- testsets  position, testset, title
 -- images    corpus, shard, row, pixels_sha256
@@ -11,6 +12,22 @@ with totals as (
         corpus,
         count(*) as images,
     from images
+    group by corpus
+),
+
+-- Kish's effective number: as many single images have a share of the same variance.
+drawn as (
+    select
+        corpus,
+        sum(equal) ** 2 / sum(equal ** 2) as effective,
+    from (
+        select
+            corpus,
+            count(*) as equal,
+        from images
+        where corpus in (select testset from testsets)
+        group by corpus, pixels_sha256
+    )
     group by corpus
 ),
 
@@ -46,9 +63,10 @@ select
     totals.images,
     coalesce(copied.test_images, 0) as with_copy,
     with_copy / totals.images as value,
-    exact_interval(with_copy, totals.images).low as low,
-    exact_interval(with_copy, totals.images).high as high,
+    share_interval(value * drawn.effective, drawn.effective).low as low,
+    share_interval(value * drawn.effective, drawn.effective).high as high,
 from testsets
 inner join totals on totals.corpus = testsets.testset
+inner join drawn on drawn.corpus = testsets.testset
 left join copied on copied.testset = testsets.testset
 order by testsets.position

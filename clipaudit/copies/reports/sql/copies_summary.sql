@@ -1,5 +1,6 @@
 -- How many images of each test set have a copy in the training corpus, by the kind of the nearest copy.
--- One row per test set, in the order of the view `testsets`.
+-- One row per test set, in the order of the view `testsets`. Intervals of a test set's share take its
+-- images of equal pixels as one draw: they have a copy together.
 --
 -- testsets  position, testset, title
 -- images    corpus, shard, row, image_sha256, pixels_sha256, quality
@@ -14,6 +15,22 @@ with totals as (
         count(*) as images,
         count(*) filter (where quality < 50) as flat,
     from images
+    group by corpus
+),
+
+-- Kish's effective number: as many single images have a share of the same variance.
+drawn as (
+    select
+        corpus,
+        sum(equal) ** 2 / sum(equal ** 2) as effective,
+    from (
+        select
+            corpus,
+            count(*) as equal,
+        from images
+        where corpus in (select testset from testsets)
+        group by corpus, pixels_sha256
+    )
     group by corpus
 ),
 
@@ -104,11 +121,12 @@ select
     coalesce(tests.flat, 0) as flat, -- images too flat for the hash, compared by thumbnails
     coalesce(counted.with_copy, 0) as with_copy, -- test images with a copy
     coalesce(counted.with_copy, 0) / tests.images as share, -- of the test images
-    exact_interval(coalesce(counted.with_copy, 0), tests.images).low as share_low,
-    exact_interval(coalesce(counted.with_copy, 0), tests.images).high as share_high,
-    chosen_interval(coalesce(counted.with_copy, 0), tests.images, count(*) over ()).low
+    drawn.effective, -- independent test images with a share as certain: equal pixels are one draw
+    share_interval(share * drawn.effective, drawn.effective).low as share_low,
+    share_interval(share * drawn.effective, drawn.effective).high as share_high,
+    chosen_interval(share * drawn.effective, drawn.effective, count(*) over ()).low
         as largest_low, -- of the share if it is chosen as the largest of all test sets
-    chosen_interval(coalesce(counted.with_copy, 0), tests.images, count(*) over ()).high
+    chosen_interval(share * drawn.effective, drawn.effective, count(*) over ()).high
         as largest_high, -- the same
     coalesce(counted.identical_bytes, 0) as identical_bytes,
     coalesce(counted.identical_pixels, 0) as identical_pixels,
@@ -126,6 +144,7 @@ select
     coalesce(compared.crowded, 0) as crowded, -- training images that may have further candidates
 from testsets
 left join totals as tests on tests.corpus = testsets.testset
+left join drawn on drawn.corpus = testsets.testset
 left join totals as training on training.corpus = $train
 left join counted on counted.testset = testsets.testset
 left join of_training on of_training.testset = testsets.testset
