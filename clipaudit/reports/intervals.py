@@ -234,8 +234,8 @@ def register_intervals(connection: duckdb.DuckDBPyConnection) -> None:
     def chosen(
         successes: pa.ChunkedArray, trials: pa.ChunkedArray, chosen_of: pa.ChunkedArray
     ) -> pa.Array:
-        number = _counts(chosen_of)[0].clip(1)
-        return structs(exact_interval(*_values(successes, trials), number), _BOUNDS)
+        sums, numbers = _values(successes, trials)
+        return structs(exact_interval(sums, numbers, _counts(chosen_of)[0].clip(1)), _BOUNDS)
 
     def share(successes: pa.ChunkedArray, trials: pa.ChunkedArray) -> pa.Array:
         return structs(exact_interval(*_values(successes, trials)), _BOUNDS)

@@ -92,7 +92,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         title="Test images with a copy in the training data",
         caption="Test images with a copy in the training corpus, by the kind of the nearest copy, "
         "and training images that are copies. Lookalikes are candidate pairs whose pixels show no "
-        "copy. 95 % intervals are exact.",
+        "copy. 95 % intervals are exact, with equal test images as one draw.",
         corner="Test set",
         name=lambda row: row["testset_title"],
         fields={
