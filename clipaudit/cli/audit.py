@@ -72,10 +72,10 @@ def audit(
     """Find copies of test images, duplicates and parroting captions in training DATA.
 
     DATA are tars (webdatasets) or Parquet files with images, patterns such as
-    'web/{00000..00041}.tar', folders of these, or folders of images with captions in .txt files or
-    metadata.csv. The command reads them in place and trains nothing. It writes the settings to
-    settings.yaml in the folder --to. A second call, also with more shards, computes only what is
-    new.
+    'web/{00000..00041}.tar', folders of these, folders of images with captions in .txt files or
+    metadata.csv, or tables (.csv, .tsv, .jsonl) that name images and captions. The command reads
+    them in place and trains nothing. It writes the settings to settings.yaml in the folder --to. A
+    second call, also with more shards, computes only what is new.
 
     \b
     Example:

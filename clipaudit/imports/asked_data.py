@@ -1,6 +1,6 @@
 """Turns the arguments of `clipaudit audit` into corpora, and writes settings to audit them.
 
-All data are read in place; for a folder of images, lists are written (`image_folder`).
+All data are read in place; for images in a folder or a table, lists are written (`image_folder`).
 """
 
 import hashlib
@@ -20,7 +20,8 @@ from clipaudit.corpora.shards import IMAGE_EXTENSIONS, LIST, TABLE, is_tar, raw_
 from clipaudit.errors import ConfigError, InputError
 from clipaudit.imports.asked_encoder import encoder_name, encoder_sections
 from clipaudit.imports.blocks import block_text, file_patterns
-from clipaudit.imports.image_folder import list_folder, listed_notes
+from clipaudit.imports.folder_tables import TABLE_ENDINGS, read_table
+from clipaudit.imports.image_folder import list_folder, list_table, listed_notes
 from clipaudit.imports.plain_shards import find_shards
 from clipaudit.imports.recognition import TAR_ENDINGS, recognise
 from clipaudit.imports.text_fields import TextFields
@@ -51,10 +52,10 @@ def find_corpora(
 ) -> dict[str, dict[str, Any]]:
     """Return the sections of the training corpus and of each test set, by name; paths are absolute.
 
-    `data` are tars and Parquet files, patterns and URLs of these, folders of them, and folders of
-    images, whose lists are written below the folder `to`. Each of `against` is one test set, named
-    after it. `caption` is the field of the captions, if given; `settings` are those of the previous
-    call; `say` receives notes on a folder. Raise InputError for data of another kind, for missing
+    `data` are tars and Parquet files, patterns and URLs of these, folders of them, and folders and
+    tables of images, whose lists are written below the folder `to`. Each of `against` is one test
+    set, named after it. `caption` is the field of the captions, if given; `settings` are those of
+    the previous call; `say` receives notes on a folder. Raise InputError for data of another kind, for missing
     data, for a folder that contains `to`, and for `settings` that a user wrote.
     """
     if "" in (*data, *against):
@@ -180,7 +181,7 @@ def _bytes(shard: str) -> int:
 
 
 def _files(argument: str, say: Callable[[str], object]) -> list[str]:
-    """Return the files or URLs that an argument names; none for a folder of images.
+    """Return the files or URLs that an argument names; none for images in a folder or a table.
 
     Raise InputError if there is none, or if it is no shard.
     """
@@ -188,6 +189,9 @@ def _files(argument: str, say: Callable[[str], object]) -> list[str]:
         check_url(argument)
         return expand_shards(argument)
     if Path(argument).is_dir() and recognise(Path(argument)) == "folder":
+        return []
+    if Path(argument).is_file() and argument.endswith(TABLE_ENDINGS):
+        read_table(Path(argument))  # raises for another content
         return []
     found = find_shards([argument], say=say)
     for path in found:
@@ -209,8 +213,8 @@ def _refuse_other_kinds(path: Path) -> None:
         )
     raise InputError(
         f"{plain(path)}: not a file that is read, which ends in "
-        f"{', '.join((*TAR_ENDINGS, TABLE, LIST))}. Name such files, or a folder of images, with "
-        "captions in .txt files or metadata.csv."
+        f"{', '.join((*TAR_ENDINGS, TABLE, *TABLE_ENDINGS, LIST))}. Name such files, or a folder "
+        "of images, with captions in .txt files or metadata.csv."
     )
 
 
@@ -226,10 +230,10 @@ def _refuse_broken_tars(shards: Sequence[Path]) -> None:
 
 
 def _lists(argument: str, to: Path, say: Callable[[str], object]) -> list[str]:
-    """Write the lists of the images of a folder; return their paths."""
-    folder = Path(argument)
-    digest = hashlib.sha256(os.fsencode(folder.absolute())).hexdigest()[:12]
-    listed = list_folder(folder, to / "lists" / digest)
+    """Write the lists of the images of a folder or a table; return their paths."""
+    path = Path(argument).absolute()
+    lists = to / "lists" / hashlib.sha256(os.fsencode(path)).hexdigest()[:12]
+    listed = list_folder(path, lists) if path.is_dir() else list_table(path, lists)
     for note in listed_notes(listed):
         say(f"{plain(argument)}: {note}")
     return [str(path) for path in listed.lists]
@@ -260,7 +264,8 @@ def _look(shard: Path, texts: TextFields) -> bool:
 def _name(argument: str, taken: Mapping[str, object]) -> str:
     """Return a test set's name: letters and digits of its path, and a number if it is taken."""
     path = Path(argument).absolute()
-    stem = path.name.removesuffix(".tar").removesuffix(TABLE)
+    known = (".tar", TABLE, *TABLE_ENDINGS)
+    stem = path.stem if path.suffix in known else path.name
     stem = path.parent.name if re.fullmatch(r"[\d{}.,]*", stem) else stem  # a number is not a name
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", stem).strip("-_") or "test"
     folded = {each.casefold() for each in taken}  # some disks ignore the case of names

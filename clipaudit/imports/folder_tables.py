@@ -18,14 +18,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from clipaudit.corpora.shards import IMAGE_EXTENSIONS
 from clipaudit.errors import InputError
 from clipaudit.plaindata import Json
+from clipaudit.plaintext import many, plain
 
+IMAGE_ENDINGS = tuple(f".{extension}" for extension in IMAGE_EXTENSIONS)
 TABLES = re.compile(r"(metadata|captions)\.(csv|tsv|jsonl)|captions\.txt|captions_.*\.json")
 FILE_COLUMNS = (  # the first one there is
     *("file_name", "filename", "file", "image", "path"),
     *("filepath", "file_path", "image_path", "image_name", "img_filename"),
 )
+TABLE_ENDINGS = (".csv", ".tsv", ".jsonl")
 MAX_FIELD_CHARACTERS = 1 << 20  # of a cell: a longer one is not a caption
 _DELIMITERS = {".csv": ",;\t", ".tsv": "\t", ".txt": ",;\t"}  # the first that finds a file column
 
@@ -56,10 +60,11 @@ def read_tables(folder: Path, images: Collection[str]) -> Tables:
         of_name[os.path.basename(image)].append(image)
     found, others = dict[str, Json](), list[str]()
     for path in _tables(folder, paths):
+        above = os.path.relpath(path.parent, folder)
         rows = defaultdict[str, list[Json]](list)
         try:
             for line, row in _rows(path):
-                place = _place(path, line, row, folder)
+                place = os.path.normpath(os.path.join(above, _named(path, line, row)))
                 alike = [] if place in paths else of_name.get(os.path.basename(place), [])
                 rows[alike[0] if len(alike) == 1 else place].append(row)
         except _NoTableError:
@@ -67,6 +72,32 @@ def read_tables(folder: Path, images: Collection[str]) -> Tables:
         for place, fields in _merged(rows):
             found[place] = {**found.get(place, {}), **fields}
     return Tables(found, sorted(found.keys() - paths), others)
+
+
+def read_table(table: Path) -> tuple[Path, Tables]:
+    """Return what one table says of its images, and the folder that all of them lie in.
+
+    Rows name images by absolute paths, or by paths from the table's folder. `unmatched` are the
+    names that no image has. Raise InputError for a table that cannot be read or names no image.
+    """
+    rows = defaultdict[str, list[Json]](list)
+    for line, row in _rows(table):
+        rows[os.path.normpath(table.parent.absolute() / _named(table, line, row))].append(row)
+    found = {place: fields for place, fields in _merged(rows) if _is_image(place)}
+    unmatched = sorted(rows.keys() - found.keys())
+    if not found:
+        raise InputError(
+            f"{table}: names no image that exists and ends in {', '.join(IMAGE_ENDINGS)}; of "
+            f"{many(len(rows), 'name')} the first is {plain(next(iter(rows), 'missing'))}. Write "
+            "absolute paths, or paths from the table's folder."
+        )
+    folder = os.path.commonpath([os.path.dirname(place) for place in found])
+    fields = {os.path.relpath(place, folder): row for place, row in found.items()}
+    return Path(folder), Tables(fields, unmatched, ())
+
+
+def _is_image(path: str) -> bool:
+    return path.lower().endswith(IMAGE_ENDINGS) and os.path.isfile(path)
 
 
 def link_home(folder: Path) -> Path:
@@ -103,8 +134,8 @@ def _tables(folder: Path, images: Collection[str]) -> Iterator[Path]:
             yield path
 
 
-def _place(path: Path, line: int, row: dict[str, Any], folder: Path) -> str:
-    """Remove the name of the image from a row; return its path within the folder."""
+def _named(path: Path, line: int, row: dict[str, Any]) -> str:
+    """Remove the name of the image from a row and return it."""
     column = next((name for name in FILE_COLUMNS if isinstance(row.get(name), str)), None)
     if column is None:
         raise InputError(
@@ -112,7 +143,7 @@ def _place(path: Path, line: int, row: dict[str, Any], folder: Path) -> str:
             f"but none of {', '.join(FILE_COLUMNS)}. Name the column `file_name`; if the table is "
             "about something else, give it another name."
         )
-    return os.path.normpath(os.path.join(os.path.relpath(path.parent, folder), row.pop(column)))
+    return str(row.pop(column))
 
 
 def _merged(rows: Mapping[str, Sequence[Json]]) -> Iterator[tuple[str, Json]]:

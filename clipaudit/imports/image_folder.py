@@ -15,7 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from stat import S_ISREG
 from typing import Any
@@ -24,10 +24,18 @@ from clipaudit.corpora.captions import json_object
 from clipaudit.corpora.image_lists import list_text, read_list
 from clipaudit.corpora.reasons import NOT_A_FILE, OUTSIDE, TOO_LARGE, UNREADABLE, Unusable
 from clipaudit.corpora.samples import MAX_TEXT_BYTES
-from clipaudit.corpora.shards import IMAGE_EXTENSIONS, LIST, MAX_SAMPLE_BYTES
+from clipaudit.corpora.shards import LIST, MAX_SAMPLE_BYTES
 from clipaudit.errors import InputError
 from clipaudit.imports.blocks import Imported, file_patterns, part_size
-from clipaudit.imports.folder_tables import TABLES, lies_within, link_home, read_tables
+from clipaudit.imports.folder_tables import (
+    IMAGE_ENDINGS,
+    TABLES,
+    Tables,
+    lies_within,
+    link_home,
+    read_table,
+    read_tables,
+)
 from clipaudit.imports.recognition import linked_notes, others_notes, visible_files
 from clipaudit.imports.text_fields import TextFields
 from clipaudit.plaindata import Json
@@ -38,7 +46,6 @@ CLASSES = "classes.txt"
 SEEN = "seen.json"  # the state of the files when they were read
 _SETTLED_NS = 2_000_000_000  # a file written to more recently may change without a new time
 IMAGES_PER_LIST = 1000  # several lists even for a small folder: training needs one for each worker
-_ENDINGS = tuple(f".{extension}" for extension in IMAGE_EXTENSIONS)
 _TEXTS = (".txt", ".json")  # of the files beside an image
 
 
@@ -110,9 +117,33 @@ def list_folder(
     """Write lists of the images below a folder into `lists`; see the module."""
     folder = folder.absolute()
     images, others, linked = find_images(folder)
+    tables = read_tables(folder, images)
+    others.update(os.path.splitext(name)[1] for name in tables.others)
     names = _class_names(folder, images) if classes else []
+    listed = _list(folder, images, tables, lists, names, per_list)
+    return replace(listed, others=others, linked=linked)
+
+
+def list_table(table: Path, lists: Path) -> Listed:
+    """Write lists of the images that a table names, below the folder `lists`.
+
+    Another folder of images gives other lists.
+    """
+    folder, tables = read_table(table)
+    digest = hashlib.sha256(os.fsencode(folder)).hexdigest()[:12]
+    return _list(folder, sorted(tables.fields), tables, lists / digest, [], IMAGES_PER_LIST)
+
+
+def _list(
+    folder: Path,
+    images: Sequence[str],
+    tables: Tables,
+    lists: Path,
+    names: list[str],
+    per_list: int,
+) -> Listed:
     cut = _cut(images, _earlier(folder, lists), per_list)
-    rows = _Rows(folder, lists, names, images)
+    rows = _Rows(folder, lists, names, tables)
     written = []
     for number, some in enumerate(cut):
         path = lists / f"{number:05d}{LIST}"
@@ -123,9 +154,8 @@ def list_folder(
     if names:
         _replace(lists / CLASSES, "".join(f"{each}\n" for each in names))
     rows.keep()
-    others.update(os.path.splitext(name)[1] for name in rows.tables.others)
-    unmatched = list(rows.tables.unmatched)
-    return Listed(written, len(images), names, rows.faulty, others, linked, unmatched, rows.texts)
+    unmatched = list(tables.unmatched)
+    return Listed(written, len(images), names, rows.faulty, {}, [], unmatched, rows.texts)
 
 
 def find_images(folder: Path) -> tuple[list[str], Counter[str], list[str]]:
@@ -137,7 +167,7 @@ def find_images(folder: Path) -> tuple[list[str], Counter[str], list[str]]:
     found, others, linked = list[str](), Counter[str](), list[str]()
     for place, files in visible_files(folder, linked, _refuse):
         within = os.path.relpath(place, folder)
-        images = {name for name in files if name.lower().endswith(_ENDINGS)}
+        images = {name for name in files if name.lower().endswith(IMAGE_ENDINGS)}
         found += (os.path.normpath(os.path.join(within, name)) for name in images)
         beside = {os.path.splitext(name)[0] + text for name in images for text in _TEXTS}
         for name in set(files).difference(images, beside):
@@ -146,7 +176,7 @@ def find_images(folder: Path) -> tuple[list[str], Counter[str], list[str]]:
                 others[ending] += 1
     if not found:
         raise InputError(
-            f"{folder}: no images below it that end in {', '.join(sorted(_ENDINGS))}. "
+            f"{folder}: no images below it that end in {', '.join(sorted(IMAGE_ENDINGS))}. "
             "Name the folder that holds them."
         )
     return sorted(found), others, linked
@@ -219,13 +249,11 @@ def _replace(path: Path, text: str) -> None:
 class _Rows:
     """The rows of a folder's images, and the memory of files that were read."""
 
-    def __init__(
-        self, folder: Path, lists: Path, classes: Sequence[str], images: Sequence[str]
-    ) -> None:
-        """Read the tables of the folder's images, and the memory of the last time."""
+    def __init__(self, folder: Path, lists: Path, classes: Sequence[str], tables: Tables) -> None:
+        """Read the memory of the last time."""
         self._folder, self._home, self._memory = folder, link_home(folder), lists / SEEN
         self._labels = {name: number for number, name in enumerate(classes)}
-        self.tables = read_tables(folder, images)
+        self._tables = tables
         self._seen = _remembered(self._memory)
         self._now: dict[str, Any] = {}
         self._started = time.time_ns()
@@ -275,7 +303,7 @@ class _Rows:
         if all(held is None or held[1] < self._started - _SETTLED_NS for held in state):
             self._now[name] = [state, read]
         row = {"file": name, **read}
-        fields = {**row.pop("json", {}), **self.tables.fields.get(name, {})}
+        fields = {**row.pop("json", {}), **self._tables.fields.get(name, {})}
         self.texts.add(row.get("txt"), fields)
         self.faulty.update([row["fault"]] if "fault" in row else [])
         if fields:

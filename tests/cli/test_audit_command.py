@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import tarfile
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -121,6 +122,34 @@ def test_images_in_a_folder_are_listed_not_copied(data):
     assert "one.png" in path.read_text()
 
 
+@pytest.mark.parametrize("absolute", [False, True])
+def test_a_table_names_its_images_and_their_captions_as_for_open_clip(data, absolute):
+    place = f"{data}/" if absolute else ""
+    rows = (f"{place}pictures/cats/one.png\ta red square", f"{place}gone.png\tgone")
+    (data / "pairs.csv").write_text("\n".join(["filepath\ttitle", *rows]))
+    said = []
+    found = find_corpora([f"{data}/pairs.csv"], [], data / "audit", say=said.append)["train"]
+
+    assert (found["captions"], found["caption_field"]) == ("text", "title")
+    shards = [(0, Path(found["shards"]))]
+    captioning = Captioning("text", field="title")
+    samples, _ = index_shards(shards, captioning, needs_caption=True, needs_label=False)
+    assert samples["caption"].to_pylist() == ["a red square"]
+    assert f"{data}/pairs.csv: 1 row of tables without an image, first {data}/gone.png" in said
+
+
+def test_a_table_with_images_of_another_folder_has_other_lists(data):
+    (data / "pairs.csv").write_text("image\npictures/cats/one.png\n")
+    first = settings(data, ["pairs.csv"])["corpora"]["train"]["shards"]
+    (data / "two.png").write_bytes(png())
+    (data / "pairs.csv").write_text("image\npictures/cats/one.png\ntwo.png\n")
+
+    found = settings(data, ["pairs.csv"], ["pairs.csv"])["corpora"]
+
+    assert found["train"]["shards"] != first
+    assert list(found) == ["train", "pairs"]
+
+
 def test_parquet_files_are_read_with_their_text_column(data):
     table = pa.table({"image": [png()], "prompt": ["a red square"], "id": ["7"]})
     pq.write_table(table, data / "pictures/0.parquet")
@@ -213,7 +242,9 @@ def test_a_field_without_texts_is_refused(data):
         ("gone", "gone does not exist. Correct the path."),
         ("wbe", r"wbe does not exist\. Did you mean .*/web\?"),
         ("pictures/cats/one.png", r"one\.png: a single image\. Name the folder .*/pictures/cats\."),
-        ("paths.csv", r"paths\.csv: not a file that is read, which ends in \.tar, .*\.images\."),
+        ("list.txt", r"list\.txt: not a file that is read, which ends in \.tar, .*\.images\."),
+        ("paths.csv", r"paths\.csv: names no image .* of 1 name the first is .*/one\.png\. Write"),
+        ("ids.csv", r"ids\.csv: row 1 names no image: it has id, but none of file_name,"),
         ("page.tar", "page.tar: not a readable tar"),
         ("web/{00000..00002}.tar", "1 of 3 shards are missing, first .*00002"),
     ],
@@ -223,6 +254,8 @@ def test_files_without_data_are_refused_before_anything_is_written(
     data, argument, message, against
 ):
     (data / "paths.csv").write_text("path\none.png\n")
+    (data / "ids.csv").write_text("id\n7\n")
+    (data / "list.txt").write_text("one.png\n")
     (data / "page.tar").write_bytes(b"<html>" * 200)
 
     with pytest.raises(InputError, match=message):
