@@ -218,9 +218,9 @@ def _filtered(
     if not restrictions:
         return table
     texts = {name: table[name].cast(pa.string()) for each in restrictions for name in each.columns}
-    keep = pa.array([False] * len(table))
+    keep = pa.array([False] * len(table), pa.bool_())
     for row in sorted(passed):
-        fits = pa.array([True] * len(table))
+        fits = pa.array([True] * len(table), pa.bool_())
         for each in restrictions:
             wanted = each.values[row]
             if wanted is not None:

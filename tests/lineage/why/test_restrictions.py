@@ -1,3 +1,4 @@
+import pyarrow as pa
 import pytest
 from handmaderun import HandmadeRun
 
@@ -118,3 +119,14 @@ def test_a_label_that_a_file_lacks_contradicts_nothing():
     assert all(restriction.admits(0, labels) for labels in passing)
     assert not restriction.admits(0, {"corpus": "a", "base": "y"})
     assert not restriction.admits(0, {"corpus": "c"})
+
+
+def test_a_file_without_rows_is_restricted_to_no_rows(tmp_path, monkeypatch):
+    run = HandmadeRun(tmp_path, monkeypatch)
+    schema = pa.schema([("k", pa.int64())])
+    empty = pa.Table.from_pylist([], schema)
+    files = run.act("verify_copies", {"0.json": ({"part": "0"}, empty)})
+    views = Views(run.store, {"rows": files})
+    only = Restriction("rows", ("k",), (frozenset({("1",)}),), of_labels=False)
+
+    assert len(views.rows("rows", views.part("rows", [only], 1))) == 0
