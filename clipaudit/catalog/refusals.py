@@ -35,6 +35,12 @@ def refusal(connection: duckdb.DuckDBPyConnection, query: str, error: duckdb.Err
         ).fetchall()
         guess = did_you_mean(name, [column for (column,) in columns])
         return InputError(f"no column {plain(name)}.{guess}")
+    if found := re.search(r'No files found that match the pattern "(.+?)"', text):
+        return InputError(
+            f"{plain(found[1])}: no such file, though the catalog names it. If the folder was "
+            "moved, repeat the `clipaudit audit` (with its new --to) or `clipaudit run` that made "
+            "it. If not, `clipaudit verify` lists what the store lacks."
+        )
     if "disabled by configuration" in text:
         [(catalog,)] = connection.execute(
             "select path from duckdb_databases() where path is not null"

@@ -194,3 +194,12 @@ def test_every_line_of_a_table_is_one_row_whatever_the_text(texts):
     lines = "".join(as_table(["a"], [(text,) for text in texts], terminal=False)).split("\n")
 
     assert len(lines) == len(texts) + 3
+
+
+def test_a_query_of_a_moved_store_names_the_next_step(tmp_path):
+    catalog = make_catalog(tmp_path, SAMPLES)
+    (tmp_path / "store").rename(tmp_path / "moved")
+    missing = rf"{tmp_path}/store/objects/.*: no such file, .*repeat the `clipaudit audit`"
+
+    with open_catalog(catalog) as opened, pytest.raises(InputError, match=missing):
+        write_answers(opened, "from samples", "table")
