@@ -28,6 +28,13 @@ def test_the_readme_is_short():
     assert len(prose.split()) < 600
 
 
+def test_the_report_is_where_the_quickstart_shows_that_an_audit_writes_it():
+    named = set(re.findall(r"`(audit/\S+\.html)`", README))
+    shown = set(re.findall(r"Report: (audit/\S+\.html)", (ROOT / "docs/quickstart.md").read_text()))
+
+    assert named == shown
+
+
 def intervals(text):
     """Return the intervals of a text without signs, because a loss is a negative change."""
     found = re.findall(r"\[\W?([\d.]+), \W?([\d.]+)\]", text)
