@@ -12,6 +12,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from clipaudit.catalog.columns import meaning as catalogued_meaning
 from clipaudit.catalog.scores import ScoreTable
 from clipaudit.catalog.sqltext import literal
 from clipaudit.corpora.manifests import MANIFEST
@@ -27,12 +28,14 @@ from clipaudit.suggestions import did_you_mean
 
 MIN_DIGITS = 12  # hex digits of a digest that name a sealed manifest: what messages show
 
+_INDEXED = "path of the sample's shard, as it was indexed; null: not recorded"
+
 # What a sample is, in front of its scores.
 _SAMPLE_FIELDS = [
     pa.field("corpus", pa.string(), nullable=False),
     pa.field("shard", pa.int32(), nullable=False),
     pa.field("row", pa.int32(), nullable=False),
-    pa.field("shard_file", pa.string()),  # as it was indexed; null: not recorded
+    pa.field("shard_file", pa.string(), metadata={"meaning": _INDEXED}),
     pa.field("uid", pa.string()),  # null: the row never was a sample
     pa.field("key", pa.string(), nullable=False),
     pa.field("caption", pa.string()),
@@ -79,6 +82,12 @@ def meaning(column: pa.Field) -> str | None:
     """Return the meaning of a column, from its metadata."""
     said = (column.metadata or {}).get(b"meaning")
     return said.decode() if said is not None else None
+
+
+def _explained(view: str, column: pa.Field) -> pa.Field:
+    """Return a column with the meaning that the catalog states for it in a view."""
+    said = catalogued_meaning(view, column.name)
+    return column.with_metadata({"meaning": said}) if said else column
 
 
 def find_manifest(results: Path, store: Store, asked: str) -> Manifest:
@@ -182,8 +191,9 @@ class Rows:
     @property
     def schema(self) -> pa.Schema:
         """Return the columns of `tables`: sample, removal reason (`all_rows`), scores, vectors."""
+        told = [_explained("samples", each) for each in _SAMPLE_FIELDS]
         urls = [_URL_FIELD] if self.urls else []
-        reasons = _REASON_FIELDS if self.all_rows else []
+        reasons = [_explained("manifests", each) for each in _REASON_FIELDS if self.all_rows]
         columns = [
             pa.field(score.name, score.type, metadata={"meaning": score.meaning})
             for table in self.scores
@@ -191,7 +201,7 @@ class Rows:
         ]
         vectors = [vector.field for vector in self.vectors]
         metadata = {"name": "export"} | ({GROUP_KEY: str(ROWS_AT_ONCE)} if vectors else {})
-        fields = [*_SAMPLE_FIELDS, *urls, *reasons, *columns, *vectors]
+        fields = [*told, *urls, *reasons, *columns, *vectors]
         return pa.schema(fields, metadata=metadata)
 
     def most(self) -> int:

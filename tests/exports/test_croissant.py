@@ -42,6 +42,16 @@ def test_each_column_is_a_field_with_its_type_and_meaning(run):
     assert vector["description"] == "embedding of the image by encoder own, of unit length"
 
 
+def test_the_columns_of_all_rows_say_what_they_mean(run):
+    found, output = described(run, "large/pruned", all_rows=True)
+
+    fields = {each["name"]: each.get("description") for each in found["recordSet"][0]["field"]}
+    assert fields["reason"] == "why it was removed; null: kept"
+    assert [name for name, said in fields.items() if not said] == []
+    schema = pq.read_schema(output / "data.parquet")
+    assert all((column.metadata or {}).get(b"meaning") for column in schema)
+
+
 def test_provenance_leads_to_the_manifest_the_code_and_the_shards(run):
     digest = run.seal("both", "large/all/00001", "large/pruned/00000")
 
