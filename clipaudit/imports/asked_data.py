@@ -55,8 +55,9 @@ def find_corpora(
     `data` are tars and Parquet files, patterns and URLs of these, folders of them, and folders and
     tables of images, whose lists are written below the folder `to`. Each of `against` is one test
     set, named after it. `caption` is the field of the captions, if given; `settings` are those of
-    the previous call; `say` receives notes on a folder. Raise InputError for data of another kind, for missing
-    data, for a folder that contains `to`, and for `settings` that a user wrote.
+    the previous call; `say` receives notes on a folder. Raise InputError for data of another kind,
+    for missing data, for test sets among `data`, for a folder that contains `to`, and for
+    `settings` that a user wrote.
     """
     if "" in (*data, *against):
         raise InputError(
@@ -72,8 +73,9 @@ def find_corpora(
             f"{around[0]}: contains {to}, which is written while it is read. Name another folder "
             "by --to, or a folder below this one."
         )
-    to, earlier = to.absolute(), _earlier(settings) if settings else {}
     files = {each: _files(each, say) for each in (*data, *against)}  # before anything is written
+    _refuse_shared(files, data, against)
+    to, earlier = to.absolute(), _earlier(settings) if settings else {}
     shards, texts = [], TextFields(caption)
     for each in data:
         here = files[each] or _lists(each, to, say)
@@ -199,6 +201,32 @@ def _files(argument: str, say: Callable[[str], object]) -> list[str]:
     _refuse_broken_tars(found)
     next(raw_samples(found[0], range(1).__contains__), None)  # raises for another content
     return [str(path.absolute()) for path in found]
+
+
+def _refuse_shared(
+    files: Mapping[str, list[str]], data: Sequence[str], against: Sequence[str]
+) -> None:
+    """Raise InputError for a test set with a file, or a folder of images, that is in DATA, too."""
+    found = {each: {_real(file) for file in files[each]} for each in (*data, *against)}
+    for test, each in itertools.product(against, data):
+        shared = found[test] & found[each]
+        if shared or (not found[test] and not found[each] and _nested(test, each)):
+            raise InputError(
+                f"{plain(min(shared, default=test))}: in DATA and in --against, so each of its "
+                "images would be its own copy. Name DATA without it. Without --against, images of "
+                "DATA that repeat others are found."
+            )
+
+
+def _real(file: str) -> str:
+    return file if is_url(file) else os.path.realpath(file)
+
+
+def _nested(one: str, other: str) -> bool:
+    """Return whether two folders or tables are the same, or one folder contains the other."""
+    paths = [os.path.realpath(one), os.path.realpath(other)]
+    common = os.path.commonpath(paths)
+    return paths[0] == paths[1] or (common in paths and all(map(os.path.isdir, paths)))
 
 
 def _refuse_other_kinds(path: Path) -> None:

@@ -144,10 +144,10 @@ def test_a_table_with_images_of_another_folder_has_other_lists(data):
     (data / "two.png").write_bytes(png())
     (data / "pairs.csv").write_text("image\npictures/cats/one.png\ntwo.png\n")
 
-    found = settings(data, ["pairs.csv"], ["pairs.csv"])["corpora"]
+    found = settings(data, ["web"], ["pairs.csv"])["corpora"]
 
-    assert found["train"]["shards"] != first
     assert list(found) == ["train", "pairs"]
+    assert found["pairs"]["shards"] != first
 
 
 def test_parquet_files_are_read_with_their_text_column(data):
@@ -261,6 +261,26 @@ def test_files_without_data_are_refused_before_anything_is_written(
     with pytest.raises(InputError, match=message):
         settings(data, ["pictures", *([] if against else [argument])], [argument] * against)
 
+    assert not (data / "audit").exists()
+
+
+@pytest.mark.parametrize(
+    ("train", "test"),
+    [
+        ("web", "web/00000.tar"),
+        ("web/{00000..00001}.tar", "again"),
+        ("pictures", "pictures/cats"),
+        ("pictures/cats", "pictures"),
+        ("pairs.csv", "pairs.csv"),
+    ],
+)
+def test_a_test_set_among_the_training_data_is_refused(data, train, test):
+    (data / "pairs.csv").write_text("image\npictures/cats/one.png\n")
+    (data / "again").mkdir()
+    (data / "again/0.tar").symlink_to(data / "web/00001.tar")
+
+    with pytest.raises(InputError, match=r": in DATA and in --against, so each of its images"):
+        settings(data, ["bare", train], [test])
     assert not (data / "audit").exists()
 
 
