@@ -4,6 +4,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from clipaudit.catalog.views import CATALOG, CatalogFile, write_catalog
+from clipaudit.copies.hashing import IMAGES
 from clipaudit.corpora.drops import DROPS
 from clipaudit.corpora.manifests import MANIFEST
 from clipaudit.corpora.samples import SAMPLES
@@ -17,6 +18,7 @@ from clipaudit.similarity.nearest import SIMILARITIES
 
 SCHEMAS = {
     "samples": SAMPLES,
+    "images": IMAGES,
     "manifests": MANIFEST,
     "maps": VECTOR_MAP,
     "similarities": SIMILARITIES,

@@ -70,6 +70,7 @@ _TOLD = ("kind", "edits", "distance", "similarity", "agreement", "shard", "row")
 
 def _fate(catalog: SampleCatalog, address: Address) -> dict[str, Any]:
     return {
+        "searched": bool(catalog.about(address, "images")),
         "copies_of": _copies_of(catalog, address),
         "copied_by": _copied_by(catalog, address),
         "repeats": _repeats(catalog, address),
@@ -139,6 +140,8 @@ def _sentences(fate: Fate) -> Iterator[str]:
         )
     if fate["repeats"]:
         yield f"In a group of {fate['repeats'][0]['size']} images that repeat each other."
+    if fate["searched"] and not (fate["copies_of"] or fate["copied_by"] or fate["repeats"]):
+        yield "The copies audit found no copy of it."
 
 
 def _sections(fate: Fate) -> Iterator[Section]:

@@ -8,6 +8,7 @@ from clipaudit.catalog.samples.fate import sample_fate
 from clipaudit.catalog.samples.page import sample_page
 from clipaudit.catalog.samples.sections import fate_lines, sentences, shown_beside
 from clipaudit.catalog.views import open_catalog
+from clipaudit.copies.hashing import THUMBNAIL_BYTES
 from clipaudit.errors import InputError
 
 ROWS = [sample(0, 0), sample(0, 1), sample(1, 0)]
@@ -91,6 +92,13 @@ def test_audits_that_did_not_run_leave_their_parts_empty(fate_of):
     assert fate["manifests"] == fate["nearest_tests"] == fate["scores"] == []
     assert fate["text"] is None
     assert sentences(fate) == ["No audit looked at this sample."]
+
+
+def test_an_image_without_a_copy_was_looked_at(fate_of):
+    images = [{"quality": 90, "thumbnail": bytes(THUMBNAIL_BYTES)}]
+    fate = fate_of("0:0", ("images", {"corpus": "large"}, images))
+
+    assert sentences(fate) == ["The copies audit found no copy of it."]
 
 
 def test_a_fate_can_be_written_as_json(fate_of):
