@@ -221,9 +221,12 @@ def _coco(file: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401
     try:
         names = {image["id"]: image["file_name"] for image in held["images"]}
         captions = [(each["image_id"], each["caption"]) for each in held["annotations"]]
+        unknown = {image for image, _ in captions} - names.keys()
     except (KeyError, TypeError):
         raise _NoTableError from None
+    if unknown:
+        raise ValueError(
+            f"a caption is of image_id {min(unknown, key=str)!r}, which `images` lacks"
+        )
     for image, caption in captions:
-        if image not in names:
-            raise ValueError(f"a caption is of image_id {image!r}, which `images` lacks")
         yield {"file_name": names[image], "caption": caption}

@@ -357,10 +357,11 @@ def test_texts_with_the_names_of_tables_are_no_tables(folder, tmp_path):
     for name in ("dogs/captions.txt", "cats/captions.txt"):
         (folder / name).write_text("a dog\n")
     (folder / "captions_results.json").write_text('[{"image_id": 7, "caption": "a dog"}]')
+    (folder / "captions_odd.json").write_text(coco("a dog").replace('_id": 7', '_id": [7]'))
     notes = import_folder(folder, "photos", tmp_path / "lists").notes
 
     assert "4 images in 1 list, 1 with a caption" in notes
-    assert "other files were left out: 1 .json, 1 .txt" in notes
+    assert "other files were left out: 2 .json, 1 .txt" in notes
 
 
 def test_a_snapshot_of_the_hubs_cache_is_read_through_its_links(folder, tmp_path):
