@@ -17,6 +17,7 @@ from clipaudit.config.audits import plugged_audits
 from clipaudit.config.settings import Settings, whole_settings
 from clipaudit.config.shipped import shipped
 from clipaudit.config.training import Encoder
+from clipaudit.corpora.shards import LIST
 from clipaudit.errors import ConfigError
 from clipaudit.plaindata import Json
 from clipaudit.plaintext import many
@@ -140,10 +141,15 @@ def check_files(run: Settings, *, root: Path = Path()) -> None:
     if missing:
         shown = "\n  ".join(missing[:10])
         more = f"\n  and {len(missing) - 10} more" if len(missing) > 10 else ""
+        step = "Correct the paths; they are relative to the folder that snakemake runs in."
+        if any(path.endswith(LIST) for _, path in absent):
+            step += (
+                " Lists of images are written again by the command that wrote them: `clipaudit "
+                "audit` (with --to, if its folder was moved) or `clipaudit import folder`."
+            )
         raise ConfigError(
             f"{many(len(missing), 'file')} that the settings name "
-            f"{'does' if len(missing) == 1 else 'do'} not exist:\n  {shown}{more}\n"
-            "Correct the paths; they are relative to the folder that snakemake runs in."
+            f"{'does' if len(missing) == 1 else 'do'} not exist:\n  {shown}{more}\n{step}"
         )
 
 

@@ -216,6 +216,14 @@ def test_missing_files_are_listed_before_anything_runs(tmp_path, settings):
     assert "and 4 more" in message
 
 
+def test_a_missing_list_of_images_is_written_again_by_its_command(tmp_path, settings):
+    put(settings, "lists/00000.images", "corpora", "large", "shards")
+    put(settings, None, "corpora", "large", "world")
+
+    with pytest.raises(ConfigError, match=r"written again by .* `clipaudit audit` \(with --to"):
+        check_files(parse_settings(settings), root=tmp_path)
+
+
 def test_files_that_a_world_generates_need_not_exist(tmp_path, settings):
     check_files(parse_settings(settings), root=tmp_path)
 
