@@ -221,10 +221,10 @@ def _counted(fate: str, members: Sequence["Outlook"]) -> str:
         return count
     cost = sum((each.cost for each in members), NOTHING)
     takes = f"{cost.cpu_hours:.3g} CPU h, {cost.gpu_hours:.3g} GPU h, {size(cost.bytes)}"
-    if cost.unknown:
-        takes += f", not counting {many(cost.unknown, 'job')} without a record"
     if cost.unknown == len(members):
         takes = "an unknown cost, since no such job was recorded"
+    elif cost.unknown:
+        takes += f", not counting {many(cost.unknown, 'job')} without a record"
     if fate == "stored":
         return f"{count}, which saves {takes}"
     return f"up to {count}, {takes}" if fate == "possible" else f"{count}, {takes}"
@@ -235,10 +235,9 @@ def _grouped(members: Sequence["Outlook"]) -> Iterator[str]:
     for rule, count in _by_count(each.planned.job.rule for each in members):
         own = [each for each in members if each.planned.job.rule == rule]
         reasons = _by_count(what for each in own for what in {r.what for r in each.reasons})
-        if [holding for _, holding in reasons] == [count]:
-            yield f"  {rule}: {many(count, 'job')}, {reasons.pop()[0]}"
-        else:
-            yield f"  {rule}: {many(count, 'job')}"
+        is_common = [holding for _, holding in reasons] == [count]
+        yield f"  {rule}: {many(count, 'job')}" + (f", {reasons[0][0]}" if is_common else "")
+        reasons = [] if is_common else reasons
         for what, holding in reasons[:_SHOWN_REASONS]:
             yield f"    {what}: {many(holding, 'job')}"
         if len(reasons) > _SHOWN_REASONS:

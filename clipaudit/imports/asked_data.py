@@ -59,20 +59,7 @@ def find_corpora(
     for missing data, for test sets among `data`, for a folder that contains `to`, and for
     `settings` that a user wrote.
     """
-    if "" in (*data, *against):
-        raise InputError(
-            "an empty name is among DATA and --against. Is a variable of the shell not set?"
-        )
-    around = [
-        each
-        for each in (*data, *against)
-        if not is_url(each) and to.resolve().is_relative_to(Path(each).resolve())
-    ]
-    if around:
-        raise InputError(
-            f"{around[0]}: contains {to}, which is written while it is read. Name another folder "
-            "by --to, or a folder below this one."
-        )
+    _refuse_names((*data, *against), to)
     files = {each: _files(each, say) for each in (*data, *against)}  # before anything is written
     _refuse_shared(files, data, against)
     to, earlier = to.absolute(), _earlier(settings) if settings else {}
@@ -201,6 +188,20 @@ def _files(argument: str, say: Callable[[str], object]) -> list[str]:
     _refuse_broken_tars(found)
     next(raw_samples(found[0], range(1).__contains__), None)  # raises for another content
     return [str(path.absolute()) for path in found]
+
+
+def _refuse_names(arguments: Sequence[str], to: Path) -> None:
+    """Raise InputError for an empty name, and for a folder that contains `to`."""
+    if "" in arguments:
+        raise InputError(
+            "an empty name is among DATA and --against. Is a variable of the shell not set?"
+        )
+    for each in arguments:
+        if not is_url(each) and to.resolve().is_relative_to(Path(each).resolve()):
+            raise InputError(
+                f"{each}: contains {to}, which is written while it is read. Name another folder by "
+                "--to, or a folder below this one."
+            )
 
 
 def _refuse_shared(

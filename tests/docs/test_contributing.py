@@ -108,7 +108,9 @@ def test_all_diffs_together_pass_the_checks(changed, check):
 
 
 def test_each_module_of_the_diffs_imports_what_exists(changed):
-    changed.python("-c", f"import {', '.join(NEW_MODULES).replace('/', '.')}")
+    imported = ", ".join(NEW_MODULES).replace("/", ".")
+
+    assert changed.python("-c", f"import {imported}; print('imported')") == "imported\n"
 
 
 def test_the_tests_of_the_diffs_pass_with_those_of_pages_and_rooms(changed):

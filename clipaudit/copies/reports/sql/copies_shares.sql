@@ -11,22 +11,12 @@ with totals as (
     select
         corpus,
         count(*) as images,
-    from images
-    group by corpus
-),
-
--- Kish's effective number: as many single images have a share of the same variance.
-drawn as (
-    select
-        corpus,
-        sum(equal) ** 2 / sum(equal ** 2) as effective,
+        count(*) ** 2 / sum(equal) as effective,
     from (
         select
             corpus,
-            count(*) as equal,
+            count(*) over (partition by corpus, pixels_sha256) as equal,
         from images
-        where corpus in (select testset from testsets)
-        group by corpus, pixels_sha256
     )
     group by corpus
 ),
@@ -63,10 +53,9 @@ select
     totals.images,
     coalesce(copied.test_images, 0) as with_copy,
     with_copy / totals.images as value,
-    share_interval(value * drawn.effective, drawn.effective).low as low,
-    share_interval(value * drawn.effective, drawn.effective).high as high,
+    share_interval(value * totals.effective, totals.effective).low as low,
+    share_interval(value * totals.effective, totals.effective).high as high,
 from testsets
 inner join totals on totals.corpus = testsets.testset
-inner join drawn on drawn.corpus = testsets.testset
 left join copied on copied.testset = testsets.testset
 order by testsets.position

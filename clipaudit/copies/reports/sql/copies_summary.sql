@@ -18,18 +18,17 @@ with totals as (
     group by corpus
 ),
 
--- Kish's effective number: as many single images have a share of the same variance.
+-- Kish's effective number: so many independent images give as certain a share.
 drawn as (
     select
         corpus,
-        sum(equal) ** 2 / sum(equal ** 2) as effective,
+        count(*) ** 2 / sum(equal) as effective,
     from (
         select
             corpus,
-            count(*) as equal,
+            count(*) over (partition by corpus, pixels_sha256) as equal,
         from images
         where corpus in (select testset from testsets)
-        group by corpus, pixels_sha256
     )
     group by corpus
 ),
@@ -121,7 +120,7 @@ select
     coalesce(tests.flat, 0) as flat, -- images too flat for the hash, compared by thumbnails
     coalesce(counted.with_copy, 0) as with_copy, -- test images with a copy
     coalesce(counted.with_copy, 0) / tests.images as share, -- of the test images
-    drawn.effective, -- independent test images with a share as certain: equal pixels are one draw
+    drawn.effective, -- independent images that give as certain a share; equal pixels are one draw
     share_interval(share * drawn.effective, drawn.effective).low as share_low,
     share_interval(share * drawn.effective, drawn.effective).high as share_high,
     chosen_interval(share * drawn.effective, drawn.effective, count(*) over ()).low
