@@ -176,6 +176,20 @@ def test_an_interval_of_summed_shares_is_between_those_of_whole_counts():
     assert got[1:] == (None, None)
 
 
+@pytest.mark.parametrize("share", [0.05, 0.2, 0.5, 0.9])
+def test_the_interval_of_an_effective_number_contains_the_share_of_repeated_images(share):
+    sizes = np.array([1] * 60 + [10] * 6)  # images by their pixels: equal ones agree
+    hits = np.random.default_rng(0).random((4000, len(sizes))) < share
+    counts, images = hits @ sizes, np.full(4000, sizes.sum())
+    effective = images**2 / (sizes**2).sum()
+
+    independent = exact_interval(counts, images)
+    bounds = exact_interval(counts / images * effective, effective)
+
+    assert ((bounds[:, 0] <= share) & (share <= bounds[:, 1])).mean() > 0.95
+    assert ((independent[:, 0] <= share) & (share <= independent[:, 1])).mean() < 0.7
+
+
 @pytest.mark.parametrize("share", [0.05, 0.58, 0.95])
 def test_intervals_of_a_share_of_trials_in_groups_contain_it(share):
     random = np.random.default_rng(0)
