@@ -24,6 +24,9 @@ from clipaudit.plaintext import many
 from clipaudit.store.actions import ActionInput
 from clipaudit.store.records import Record, read_records
 
+READ_AT_ONCE = 20_000  # records held in memory together
+NAMED = 3  # files that a cause names; of more it tells the number
+
 # Two actions, one of each run; None if only the other run has such an input.
 Pair = tuple[str | None, str | None]
 NOTHING: Pair = (None, None)
@@ -156,10 +159,13 @@ class Causes:
                 run.files(made_of.inputs.get(name, ()))
                 for run, made_of in zip(self._runs, (before, after), strict=True)
             ]
-            counts = [many(len(files), "file") for files in inputs]
-            count = Cause("settings", f"which files are input {name}", counts[0], counts[1])
-            for old_file, new_file in match_files(*inputs):
-                node.links += self._link(old_file, new_file, count)
+            matched = match_files(*inputs)
+            gone = [old[0] for old, new in matched if old and not new]
+            added = [new[0] for old, new in matched if new and not old]
+            title = f"which files are input {name}"
+            which = Cause("settings", title, _named(gone), _named(added))
+            for old_file, new_file in matched:
+                node.links += self._link(old_file, new_file, which)
         if not node.own and not node.links:
             node.own = [unnamed_cause(before, after)]
         return node
@@ -174,7 +180,7 @@ class Causes:
                     node.links.append(link)
         return node
 
-    def _link(self, old: File | None, new: File | None, count: Cause) -> list[_Link]:
+    def _link(self, old: File | None, new: File | None, which: Cause) -> list[_Link]:
         """Return the links that explain why two files differ, or why one run lacks a file."""
         if old and new:
             (path, before), (_, after) = old, new
@@ -182,7 +188,7 @@ class Causes:
                 return []
             target = self._changed(path, before, after)
             return [_Link((before.labels, after.labels), target)]
-        return [self._only(side, *file, count) for side, file in enumerate((old, new)) if file]
+        return [self._only(side, *file, which) for side, file in enumerate((old, new)) if file]
 
     def _changed(self, path: str, before: ActionInput, after: ActionInput) -> Pair | Cause:
         old, new = self._runs[0].maker(before), self._runs[1].maker(after)
@@ -192,15 +198,15 @@ class Causes:
             return Cause("not reproduced", path, before.digest, after.digest)
         return old, new
 
-    def _only(self, side: int, path: str, file: ActionInput, count: Cause | None) -> _Link:
+    def _only(self, side: int, path: str, file: ActionInput, which: Cause | None) -> _Link:
         """Return the link to a file of one run; to NOTHING if the other knows what made it."""
         key, other = self._runs[side].maker(file), self._below(1 - side)
         labels = (file.labels,)
         if key is None:
             is_new = path not in other.files
             cause = Cause("data", path, *_on(side, file.digest))
-            return _Link(labels, cause if is_new else NOTHING, count)
-        return _Link(labels, _on(side, key) if key not in other.actions else NOTHING, count)
+            return _Link(labels, cause if is_new else NOTHING, which)
+        return _Link(labels, _on(side, key) if key not in other.actions else NOTHING, which)
 
     # --- propagation ---------------------------------------------------------------------------
 
@@ -252,6 +258,11 @@ def _target(path: str, old: Placed, new: Placed) -> Pair | Cause:
     return keys
 
 
+def _named(paths: Sequence[str]) -> str | None:
+    """Return the files that only one run has as a text, of many their number; None if none."""
+    return (", ".join(paths) if len(paths) <= NAMED else many(len(paths), "file")) or None
+
+
 def _on(side: int, value: str) -> tuple[str | None, str | None]:
     return (value, None) if side == 0 else (None, value)
 
@@ -264,7 +275,6 @@ def _concerns(link: _Link, row: Mapping[str, str]) -> bool:
     )
 
 
-READ_AT_ONCE = 20_000  # records held in memory together
 
 
 class Below(NamedTuple):

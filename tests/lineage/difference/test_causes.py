@@ -122,7 +122,22 @@ def test_a_new_input_of_known_files_is_a_settings_cause(runs):
     b.act(TABLE, step="report", inputs={"any": ["samples/0.json", "models/m.json"]})
 
     assert causes(a, b).causes == [
-        Cause("settings", "which files are input any", "1 file", "2 files")
+        Cause("settings", "which files are input any", None, "models/m.json")
+    ]
+
+
+@pytest.mark.parametrize(("count", "text"), [(1, "s/0.json"), (4, "4 files")])
+def test_a_known_input_in_place_of_others_is_named_and_of_many_their_number_is(runs, count, text):
+    paths = [f"s/{number}.json" for number in range(count)]
+    for run in runs:
+        for path in [*paths, "models/m.json"]:
+            run.act(path, step=path, inputs={"tars": ["data/0.tar"]})
+        run.act("kept", step="keep", inputs={"any": [*paths, "models/m.json"]})
+    runs[0].act(TABLE, step="report", inputs={"kept": ["kept"], "any": paths})
+    runs[1].act(TABLE, step="report", inputs={"kept": ["kept"], "any": ["models/m.json"]})
+
+    assert causes(*runs).causes == [
+        Cause("settings", "which files are input any", text, "models/m.json")
     ]
 
 
