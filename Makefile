@@ -12,6 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 demo: .venv/.synced
 	$(BIN)/clipaudit run
+	@$(BIN)/clipaudit answers
 	@echo "Tables: results/tables/*.md, figures: results/figures/*.png. To ask: $(BIN)/clipaudit sql"
 
 digits: .venv/.synced
@@ -20,6 +21,7 @@ digits: .venv/.synced
 # The Open Clip Art Library, by apt-get download or from files: make clipart DEBS="one.deb two.deb"
 clipart: data/clipart/clipart.json
 	$(BIN)/clipaudit run config/clipart.yaml
+	@$(BIN)/clipaudit answers config/clipart.yaml
 	@echo "Report: results_clipart/report/index.html; settings: config/clipart.yaml"
 
 # Written last, so it marks whole shards; remove it to write them again.

@@ -36,7 +36,9 @@ onstart:
 
 onsuccess:
     if any(job.rule.name == "report" for job in workflow.dag.jobs):
-        logger.info(f"Report: {RESULTS}/report/index.html")
+        logger.info(
+            f"Report: {RESULTS}/report/index.html. `clipaudit answers SETTINGS` prints its answers."
+        )
 
 
 rule all_figures:

@@ -6,7 +6,7 @@ from clipaudit.config.audits import rules_of
 from clipaudit.config.embeddings import unchecked
 from clipaudit.config.loading import (
     check_files,
-    extended,
+    over_default,
     parse_settings,
     read_settings,
 )
@@ -27,12 +27,10 @@ from clipaudit.wiring.deduplication import DeduplicationFiles
 from clipaudit.wiring.models import CLIP_LIBRARIES, ModelFiles
 from clipaudit.wiring.wildcards import one_of, setting_of
 
-DEFAULT_SETTINGS = Path("config/demo.yaml")
-
 try:
-    if "corpora" not in config:  # no --configfile, or only single values by --config
-        config.setdefault("extends", str(DEFAULT_SETTINGS))
-    whole = extended(config)
+    whole = over_default(
+        config
+    )  # the demo's: no --configfile, or only values by --config
     config.clear()
     config.update(whole)
     for path in workflow.configfiles:  # Snakemake's own reader accepts duplicate keys

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from clipaudit.cli import completion
+from clipaudit.cli.answers import answers
 from clipaudit.cli.audit import audit
 from clipaudit.cli.compact import compact
 from clipaudit.cli.diff import diff
@@ -100,7 +101,7 @@ def stream(
 
 
 for command in (
-    audit, compact, diff, doctor, export, gc, imports, init, pin, plan, prov, run, sample, sql,
-    status, verify, why,
+    answers, audit, compact, diff, doctor, export, gc, imports, init, pin, plan, prov, run, sample,
+    sql, status, verify, why,
 ):  # fmt: skip
     commands.add_command(command)

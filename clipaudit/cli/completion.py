@@ -80,8 +80,12 @@ def targets(context: click.Context, param: click.Parameter, incomplete: str) -> 
     """Return the usual targets and the settings files of the current folder."""
     from clipaudit.steps.command import EVERYTHING
 
-    settings = [str(path) for path in Path().glob("*.y*ml")]
-    return _begun(incomplete, [*EVERYTHING, *settings])
+    return _begun(incomplete, EVERYTHING) + settings_files(context, param, incomplete)
+
+
+def settings_files(context: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Return the settings files of the current folder."""
+    return _begun(incomplete, map(str, Path().glob("*.y*ml")))
 
 
 def _folder(context: click.Context) -> Path:

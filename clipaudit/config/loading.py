@@ -23,6 +23,7 @@ from clipaudit.plaindata import Json
 from clipaudit.plaintext import many
 from clipaudit.suggestions import did_you_mean, similar_path
 
+DEFAULT = "config/demo.yaml"
 RUNS_PYTHON = "__use_yte__"  # turns on the YAML template engine in Snakemake's --configfile
 
 
@@ -77,6 +78,11 @@ def extended(content: Json, *, by: tuple[Path, ...] = ()) -> dict[str, Any]:
             + (f"Did you mean {near}?" if near else f"It is relative to {Path.cwd()}.")
         )
     return _joined(read_settings(below, extended_by=by), own)
+
+
+def over_default(content: Json) -> dict[str, Any]:
+    """Return the settings of a run: over those of the demo if they name no corpora."""
+    return extended(content if "corpora" in content else {"extends": DEFAULT, **content})
 
 
 def _joined(below: Json, above: Json) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 from clipaudit.catalog.views import open_catalog
 from clipaudit.config.manifests import ALL
 from clipaudit.config.settings import Settings
+from clipaudit.errors import StoreError
 from clipaudit.plaindata import Json, Row
 from clipaudit.reports.layouts import counted
 from clipaudit.reports.leftout import left_out_of, left_out_whole
@@ -27,7 +28,7 @@ def read_told(run: Settings) -> dict[str, Any]:
     `corpora` counts images and shards. `audits` has the headline and sentences of each audit that
     ran; each sentence names the table of its numbers. `tables` has the rows of these tables,
     `manifests` the prunings made, and `drops` the samples that could not be used, by corpus, stage
-    and reason.
+    and reason. Raise StoreError if an audit has no tables.
     """
     results = Path(run.results)
     stored = {
@@ -38,6 +39,12 @@ def read_told(run: Settings) -> dict[str, Any]:
         **{name: left_out_of(table.schema) for name, table in stored.items()},
         **left_out_whole(Store(Path(run.store)), sorted((results / "tables").glob("*.json"))),
     }
+    for audit in enabled(run):
+        if not any(name.startswith(f"{audit}_") for name in [*tables, *left_out]):
+            raise StoreError(
+                f"{results}/tables: no table of the {audit} audit. `clipaudit run SETTINGS` makes "
+                "them."
+            )
     found = [each for each in answers(tables, enabled(run), left_out) if each.ran]
     cited = {sentence.table for each in found for sentence in each.answer.sentences} - {""}
     with open_catalog(results) as connection:

@@ -154,13 +154,7 @@ def test_the_new_audit_counts_the_captions_that_the_new_importer_wrote(made):
 
 
 def test_the_new_audit_answers_in_the_terminal_and_knows_a_sample(made):
-    program = (
-        "from pathlib import Path; from clipaudit.config.loading import *; "
-        "from clipaudit.site.told import *; "
-        "print(*told_lines(read_told(parse_settings(read_settings(Path('alone.yaml'))))))"
-    )
-
-    assert "Captions of web have" in made.python("-c", program)
+    assert "Captions of web have" in made.clipaudit("answers", "alone.yaml")
     told = made.clipaudit("sample", "cc", "0:1", "--results", "results_micro")
     assert "Its caption has 2 words." in told
 

@@ -199,14 +199,8 @@ def test_a_plugins_gallery_shows_uids_where_images_may_not_be_shown(audit):
 
 
 def test_a_plugins_answer_is_on_the_first_page_and_in_the_terminal(audited):
-    program = (
-        "from pathlib import Path; from clipaudit.config.loading import *; "
-        "from clipaudit.site.told import *; "
-        f"print(*told_lines(read_told(parse_settings(read_settings(Path('{COLOURS}'))))))"
-    )
-
     for shown in (
-        audited.python("-c", program),
+        audited.clipaudit("answers", COLOURS),
         (audited.results / "report/index.html").read_text(),
     ):
         assert "web: mean brightness" in shown

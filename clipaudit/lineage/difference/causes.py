@@ -275,8 +275,6 @@ def _concerns(link: _Link, row: Mapping[str, str]) -> bool:
     )
 
 
-
-
 class Below(NamedTuple):
     """Keys of actions, and the recorded paths of users' files that these read."""
 

@@ -1,0 +1,55 @@
+"""`clipaudit answers` after a real run."""
+
+import json
+import shutil
+
+import pyarrow.parquet as pq
+import pytest
+from microproject import Project
+
+SETTINGS = "config/micro_copies.yaml"
+
+
+def summary(project):
+    (row,) = pq.read_table(project.results / "tables/copies_summary.parquet").to_pylist()
+    return row
+
+
+def test_the_answer_of_a_run_has_the_number_of_its_table(copied):
+    said = copied.clipaudit("answers", SETTINGS)
+
+    assert said.startswith("web: ")
+    assert f"Copies      Yes: {summary(copied)['with_copy']} of 24 images of val" in said
+
+
+def test_the_answer_as_json_has_the_rows_of_the_cited_tables(copied):
+    told = json.loads(copied.clipaudit("answers", SETTINGS, "--format", "json"))
+
+    page = (copied.results / "report/index.html").read_text()
+    assert told["tables"]["copies_summary"][0]["with_copy"] == summary(copied)["with_copy"]
+    assert told["audits"]["copies"]["question"] in page
+
+
+def test_in_the_folder_of_an_audit_its_settings_are_the_default(copied, tmp_path):
+    for path in copied.folder.iterdir():
+        (tmp_path / path.name).symlink_to(path)
+    shutil.copyfile(copied.folder / SETTINGS, tmp_path / "settings.yaml")
+
+    assert Project(tmp_path).clipaudit("answers") == copied.clipaudit("answers", SETTINGS)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (f"extends: {SETTINGS}\nresults: gone\n", "gone/tables: no table of the copies audit. `cl"),
+        (None, "mine.yaml: cannot be read (No such file or directory). Name a YAML file."),
+    ],
+)
+def test_an_unfinished_run_and_missing_settings_are_one_message(copied, tmp_path, content, message):
+    if content:
+        (tmp_path / "mine.yaml").write_text(content)
+
+    said = copied.clipaudit("answers", str(tmp_path / "mine.yaml"), ok=False)
+
+    assert message in said
+    assert len(said.splitlines()) == 1
