@@ -25,10 +25,10 @@ WIDTH = 100  # of a line
 def read_told(run: Settings) -> dict[str, Any]:
     """Return the findings of a finished run in the current folder, as JSON values.
 
-    `corpora` counts images and shards. `audits` has the headline and sentences of each audit that
-    ran; each sentence names the table of its numbers. `tables` has the rows of these tables,
-    `manifests` the prunings made, and `drops` the samples that could not be used, by corpus, stage
-    and reason. Raise StoreError if an audit has no tables.
+    `corpora` counts images and shards; splits are not among them. `audits` has the headline and
+    sentences of each audit that ran; each sentence names the table of its numbers. `tables` has the
+    rows of these tables, `manifests` the prunings made, and `drops` the samples that could not be
+    used, by corpus, stage and reason. Raise StoreError if an audit has no tables.
     """
     results = Path(run.results)
     stored = {
@@ -52,7 +52,8 @@ def read_told(run: Settings) -> dict[str, Any]:
     return {
         "corpora": {
             name: {"images": images.get(name, 0), "shards": len(run.shards(name))}
-            for name in run.corpora
+            for name, corpus in run.corpora.items()
+            if not corpus.is_split  # its samples are another corpus's
         },
         "audits": {
             each.audit: {
@@ -83,10 +84,11 @@ def read_told(run: Settings) -> dict[str, Any]:
 
 def told_lines(told: Json) -> Iterator[str]:
     """Yield the findings of `read_told` as text: each audit's headline, and labelled sentences."""
-    yield ", ".join(
+    sizes = ", ".join(
         f"{name}: {counted(each['images'], 'image')} in {counted(each['shards'], 'shard')}"
         for name, each in told["corpora"].items()
     )
+    yield from textwrap.wrap(sizes, WIDTH)
     for each in told["audits"].values():
         yield from _under(each["label"], each["headline"])
         for sentence in each["sentences"]:
@@ -99,7 +101,7 @@ def told_lines(told: Json) -> Iterator[str]:
 
 def _under(head: str, text: str) -> list[str]:
     """Return the wrapped lines of a text beside its label."""
-    return textwrap.wrap(text, WIDTH, initial_indent=f"{head:<12}", subsequent_indent=" " * 12)
+    return textwrap.wrap(text, WIDTH, initial_indent=f"{head:<11} ", subsequent_indent=" " * 12)
 
 
 def _row(row: Row) -> dict[str, object]:
