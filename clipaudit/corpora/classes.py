@@ -15,7 +15,10 @@ def read_classes(path: Path) -> tuple[str, ...]:
     try:
         names = tuple(path.read_text(encoding="utf-8-sig").splitlines())
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: the class names cannot be read: {error}") from error
+        raise InputError(
+            f"{path}: the class names cannot be read: {error}. Name a text file with one class "
+            "name per line, in label order."
+        ) from error
     empty = [number for number, name in enumerate(names, 1) if not name.strip()]
     if empty or not names:
         what = f"line {empty[0]} is empty" if empty else "the file is empty"

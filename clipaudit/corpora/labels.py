@@ -180,7 +180,10 @@ def _lines(path: Path) -> list[str]:
     try:
         return path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: the label map cannot be read: {error}") from error
+        raise InputError(
+            f"{path}: the label map cannot be read: {error}. Name a text file with one class per "
+            "line, in the order of the labels."
+        ) from error
 
 
 def _class(place: str, text: str, learned: Sequence[str]) -> int:

@@ -68,7 +68,7 @@ def import_shards(
             f"{tars[0]} and on: no text in {plain(caption)!r} in {seen.tried:,} samples tried; "
             f"texts are in: {_shown(seen.texts.found)}. Name one of these by --caption."
         )
-    if not seen.has["picture"]:
+    if not seen.has["an image"]:
         raise InputError(
             f"{tars[0]} and on: {len(tars):,} shards, {seen.tried:,} samples tried, none with an "
             f"image (.{', .'.join(IMAGE_EXTENSIONS)}); found: {_shown([*seen.members])}. Name "
@@ -192,23 +192,23 @@ def _count(raw: RawSample, seen: _Seen, reader: Captioning) -> None:
     if raw.fault is not None:
         raise Unusable(raw.fault, raw.detail)
     fields = json_object(raw.members)
-    seen.has["picture"] += first_image(raw.members) is not None
+    seen.has["an image"] += first_image(raw.members) is not None
     source: Source = "texts" if isinstance(fields.get("caption"), list) else "text"
     Captioning(source).caption(raw.members)  # raises if it is not text
     text = raw.members.get("txt")
     seen.texts.add(None if text is None else text.decode("utf-8", "replace"), fields)
     label = reader.label(raw.members)
-    seen.has["label"] += label is not None
+    seen.has["a label"] += label is not None
     if label is None and reader.classes:
         raise Unusable(NO_LABEL)
 
 
 def _notes(tars: int, seen: _Seen, classes: Path | None) -> list[str]:
-    seen.has["several captions" if seen.texts.several else "caption"] = seen.texts.captioned
+    seen.has["several captions" if seen.texts.several else "a caption"] = seen.texts.captioned
     counts = ", ".join(
-        f"{seen.has[what]:,} have {what if what.startswith('several') else f'a {what}'}"
-        for what in ("picture", "caption", "several captions", "label")
-        if seen.has[what] or what == "picture"
+        f"{seen.has[what]:,} have {what}"
+        for what in ("an image", "a caption", "several captions", "a label")
+        if seen.has[what] or what == "an image"
     )
     read = f"{many(tars, 'shard')}, {many(seen.samples, 'sample')}"
     notes = [f"{read}; of {seen.tried:,} tried, {counts}"]
@@ -220,7 +220,7 @@ def _notes(tars: int, seen: _Seen, classes: Path | None) -> list[str]:
         notes.append(
             f"texts in the JSON: {_shown(seen.texts.found)}; --caption FIELD takes one as caption"
         )
-    if seen.has["label"] and not classes:
+    if seen.has["a label"] and not classes:
         notes.append(
             "labels are not used: --classes FILE names them, one class per line in their order"
         )

@@ -225,7 +225,11 @@ def test_a_retrieval_set_of_few_images_is_refused(clip, tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("classnames.txt", None, r"classnames.txt: the class names cannot be read"),
+        (
+            "classnames.txt",
+            None,
+            r"classnames.txt: the class names cannot be read: .*one class name per line",
+        ),
         ("classnames.txt", "a\n\nb", r"classnames.txt: line 2 is empty"),
         ("classnames.txt", "red cat", r"0.tar: row 1, 00001: unknown class: 5 is outside 0 to 0"),
         (

@@ -34,9 +34,7 @@ def test_tars_of_a_folder_become_a_corpus_in_numerical_order(folder):
     shards = [f"{folder}/{{8..9}}.tar", f"{folder}/10.tar"]
     block = {"shards": shards, "shards_per_part": 3, "captions": "text"}
     assert imported.blocks == {"corpora": {"web": block}}
-    assert (
-        imported.notes[0] == "3 shards, 6 samples; of 6 tried, 6 have a picture, 6 have a caption"
-    )
+    assert imported.notes[0] == "3 shards, 6 samples; of 6 tried, 6 have an image, 6 have a caption"
 
 
 @pytest.mark.parametrize(
