@@ -12,6 +12,7 @@ from clipaudit.config.manifests import ALL
 from clipaudit.config.settings import Settings
 from clipaudit.errors import StoreError
 from clipaudit.plaindata import Json, Row
+from clipaudit.reports.contents import contents
 from clipaudit.reports.layouts import counted
 from clipaudit.reports.leftout import left_out_of, left_out_whole
 from clipaudit.site.answers import answers
@@ -39,11 +40,12 @@ def read_told(run: Settings) -> dict[str, Any]:
         **{name: left_out_of(table.schema) for name, table in stored.items()},
         **left_out_whole(Store(Path(run.store)), sorted((results / "tables").glob("*.json"))),
     }
-    for audit in enabled(run):
-        if not any(name.startswith(f"{audit}_") for name in [*tables, *left_out]):
+    for audit, _ in run.audits():
+        asked = {name for reported in contents(audit).tables for name in reported(run)}
+        if asked and not asked & {*tables, *left_out}:
             raise StoreError(
-                f"{results}/tables: no table of the {audit} audit. `clipaudit run SETTINGS` makes "
-                "them."
+                f"{results}/tables: no table of the {audit.name} audit. `clipaudit run SETTINGS` "
+                "makes them."
             )
     found = [each for each in answers(tables, enabled(run), left_out) if each.ran]
     cited = {sentence.table for each in found for sentence in each.answer.sentences} - {""}
