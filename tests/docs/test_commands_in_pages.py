@@ -28,7 +28,7 @@ RUN_WHOLE = {
 }
 # These tests run the commands of other pages on the tests' data.
 RUN_BY = {
-    "answers": "workflow/test_answers.py",
+    "answers": "workflow/test_answers_command.py",
     "audit": "workflow/test_quickstart.py",
     "compact": "cli/test_compact_command.py",
     "diff": "cli/test_diff_command.py",
