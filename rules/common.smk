@@ -28,9 +28,7 @@ from clipaudit.wiring.models import CLIP_LIBRARIES, ModelFiles
 from clipaudit.wiring.wildcards import one_of, setting_of
 
 try:
-    whole = over_default(
-        config
-    )  # the demo's: no --configfile, or only values by --config
+    whole = over_default(config)
     config.clear()
     config.update(whole)
     for path in workflow.configfiles:  # Snakemake's own reader accepts duplicate keys

@@ -81,7 +81,10 @@ def extended(content: Json, *, by: tuple[Path, ...] = ()) -> dict[str, Any]:
 
 
 def over_default(content: Json) -> dict[str, Any]:
-    """Return the settings of a run: over those of the demo if they name no corpora."""
+    """Return the settings of a run, over those of the demo if they name no corpora.
+
+    There are none without a --configfile, or if --config gives single values alone.
+    """
     return extended(content if "corpora" in content else {"extends": DEFAULT, **content})
 
 

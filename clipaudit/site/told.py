@@ -26,7 +26,7 @@ WIDTH = 100  # of a line
 def read_told(run: Settings) -> dict[str, Any]:
     """Return the findings of a finished run in the current folder, as JSON values.
 
-    `corpora` counts images and shards; splits are not among them. `audits` has the headline and
+    `corpora` has the images and shards of each that tables read. `audits` has the headline and
     sentences of each audit that ran; each sentence names the table of its numbers. `tables` has the
     rows of these tables, `manifests` the prunings made, and `drops` the samples that could not be
     used, by corpus, stage and reason. Raise StoreError if an audit has no tables.
@@ -51,11 +51,12 @@ def read_told(run: Settings) -> dict[str, Any]:
     cited = {sentence.table for each in found for sentence in each.answer.sentences} - {""}
     with open_catalog(results) as connection:
         images, dropped = samples_of(connection), drops(connection)
+    read = images.keys() | {drop.corpus for drop in dropped}
     return {
         "corpora": {
             name: {"images": images.get(name, 0), "shards": len(run.shards(name))}
-            for name, corpus in run.corpora.items()
-            if not corpus.is_split  # its samples are another corpus's
+            for name in run.corpora
+            if name in read
         },
         "audits": {
             each.audit: {

@@ -22,7 +22,6 @@ from clipaudit.corpora.samples import index_shards
 from clipaudit.errors import InputError
 from clipaudit.imports.asked_data import find_corpora, settings_text
 from clipaudit.imports.asked_encoder import encoder_sections
-from clipaudit.site.told import told_lines
 from clipaudit.store.locks import alone
 
 
@@ -348,22 +347,6 @@ def test_the_export_printed_last_quotes_the_folder(tmp_path, monkeypatch, capsys
     _answer(None, to, "text", 1.0)
 
     assert f"cd '{to}' && clipaudit export train/without" in capsys.readouterr().out
-
-
-def test_a_test_set_of_one_image_is_counted_in_the_singular():
-    told = {"corpora": {"val": {"images": 1, "shards": 1}}, "audits": {}, "drops": []}
-
-    assert list(told_lines(told)) == ["val: 1 image in 1 shard"]
-
-
-def test_long_lists_of_corpora_are_wrapped_and_a_long_label_stands_apart():
-    corpora = {f"set{number}": {"images": 9, "shards": 2} for number in range(9)}
-    answer = {"label": "Memorization", "headline": "Yes.", "sentences": []}
-
-    lines = list(told_lines({"corpora": corpora, "audits": {"m": answer}, "drops": []}))
-
-    assert max(map(len, lines)) <= 100
-    assert lines[-1] == "Memorization Yes."
 
 
 def test_planning_an_audit_with_an_encoder_of_open_clip_reports_no_leaks(data):

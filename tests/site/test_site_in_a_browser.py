@@ -46,7 +46,9 @@ class Reader:
 
 @pytest.fixture
 def reader(chromium, tmp_path, monkeypatch):
-    reader = Reader(chromium, TinySite(tmp_path, monkeypatch).write())
+    folder = tmp_path / "results_in_a_folder_whose_name_has_no_place_to_break"
+    folder.mkdir()
+    reader = Reader(chromium, TinySite(folder, monkeypatch).write())
     yield reader
     reader.page.close()
     assert reader.troubles == []

@@ -151,6 +151,13 @@ def test_a_single_record_counts_as_many_objects_as_the_settings_say(remembered):
     assert recalls["predicted"].max() > 2
 
 
+def test_the_answer_counts_neither_splits_nor_corpora_that_no_table_reads(remembered):
+    told = json.loads(remembered.clipaudit("answers", SETTINGS, "--format", "json"))
+
+    images = {name: each["images"] for name, each in told["corpora"].items()}
+    assert images == {name: len(read(remembered, f"samples/{name}/*")) for name in SOURCES}
+
+
 def test_no_two_sets_share_a_uid_or_a_caption(remembered):
     every = members(remembered)
     for one, other in itertools.combinations(("a", "b", "public", "holdout"), 2):
