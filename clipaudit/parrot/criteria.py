@@ -15,7 +15,14 @@ from jaxtyping import Float64
 
 from clipaudit.corpora.addresses import sample_addresses
 from clipaudit.errors import ConfigError, InputError
-from clipaudit.parrot.filters import FILTERED, Phrases, Refusal, basic_refusals, text_refusal
+from clipaudit.parrot.filters import (
+    FILTERED,
+    Phrases,
+    Refusal,
+    basic_refusals,
+    original_sides,
+    text_refusal,
+)
 from clipaudit.parrot.kinds import TOP, Kind
 from clipaudit.parrot.tokens import Tokenization
 
@@ -157,8 +164,9 @@ def refusals(curation: Curation, part: CuratedPart) -> list[Refusal]:
             assert part.words is not None, "the workflow gives the words"
             found.append(text_refusal(captions, part.words))
         else:
-            sides = (_column(part.base, part.samples, name) for name in ("height", "width"))
-            found += basic_refusals(captions, *sides)
+            height, width = (_column(part.base, part.samples, side) for side in ("height", "width"))
+            stated = _taken(part.base, part.samples, "metadata").to_pylist()
+            found += basic_refusals(captions, *original_sides(height, width, stated))
     elif curation.kind == "top-stated":
         found.append((np.isnan(top_scores(curation, part)), NOT_STATED))
     elif curation.kind in ("rsa", "rsc", "debiased", *TOP):

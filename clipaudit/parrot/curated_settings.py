@@ -79,7 +79,7 @@ class Curations(Section):
     filter_words: str | None = Field(
         None,
         description="text file in UTF-8 for `text`, with one word or phrase per line; "
-        "DataComp's text-based filter has the names of ImageNet-21k's synsets",
+        "DataComp's text-based filter looks for words whose first meaning is in ImageNet-21k",
     )
     debiased: Debiased | None = Field(None, description="the subset of Sec. 8; none when absent")
     recipes: Distinct[Name] = Field(

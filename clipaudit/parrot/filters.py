@@ -1,22 +1,25 @@
 """Filters by captions and sizes: DataComp's basic filter, and a text-based one.
 
 Gadre et al., NeurIPS 2023, Sec. 3.2 and App. F: https://arxiv.org/abs/2304.14108. There both also
-require English captions, which is not checked here.
+require English captions, which is not checked here. Sizes are of images as they were downloaded.
 """
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 from jaxtyping import Bool, Float64
 
+from clipaudit.corpora.statements import is_finite
 from clipaudit.errors import InputError
 from clipaudit.parrot.tokens import tokens
 
 FEW_WORDS, FEW_CHARACTERS = 2, 5  # of a caption that the basic filter refuses
 LEAST_SIDE, MOST_ASPECT = 200, 3  # of an image that it keeps; the side in pixels
 FILTERED = {  # the condition on a sample, by the kind of its curation
-    "basic": f"over {FEW_WORDS} words, {LEAST_SIDE} pixels or more, aspect up to {MOST_ASPECT}",
+    "basic": f"over {FEW_WORDS} words, originally {LEAST_SIDE} pixels or more, aspect up to "
+    f"{MOST_ASPECT}",
     "text": "a caption that names one of the given words",
 }
 NO_GIVEN_WORD = "names none of the given words"
@@ -30,7 +33,7 @@ def basic_refusals(
     height: Float64[np.ndarray, " n"],
     width: Float64[np.ndarray, " n"],
 ) -> list[Refusal]:
-    """Return the samples that DataComp's basic filter refuses, by reason."""
+    """Return the samples that DataComp's basic filter refuses by original size, by reason."""
     words = np.array([len((caption or "").split()) for caption in captions], np.int64)
     characters = np.array([len(caption or "") for caption in captions], np.int64)
     shorter, longer = np.minimum(height, width), np.maximum(height, width)
@@ -40,6 +43,28 @@ def basic_refusals(
         (~(shorter >= LEAST_SIDE), f"a side below {LEAST_SIDE} pixels"),
         (longer > MOST_ASPECT * shorter, f"aspect above {MOST_ASPECT}"),
     ]
+
+
+def original_sides(
+    height: Float64[np.ndarray, " n"],
+    width: Float64[np.ndarray, " n"],
+    jsons: Sequence[str | None],
+) -> tuple[Float64[np.ndarray, " n"], Float64[np.ndarray, " n"]]:
+    """Return heights and widths as downloaded, by the samples' JSON; else the given ones.
+
+    img2dataset, which usually resizes, states them as `original_height` and `original_width`.
+
+    >>> stated = ['{"original_height": 90, "original_width": 400}', '{"original_height": 90}']
+    >>> original_sides(np.full(2, 256.0), np.full(2, 256.0), stated)
+    (array([ 90., 256.]), array([400., 256.]))
+    """
+    sides = np.stack([height, width])  # (2, n)
+    for at, text in enumerate(jsons):
+        fields = json.loads(text) if text else {}
+        own = [fields.get(f"original_{side}") for side in ("height", "width")]
+        if all(is_finite(value) and value > 0 for value in own):
+            sides[:, at] = own
+    return sides[0], sides[1]
 
 
 def text_refusal(captions: Sequence[str | None], phrases: Phrases) -> Refusal:

@@ -1,3 +1,5 @@
+import json
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -54,6 +56,7 @@ facts = st.fixed_dictionaries(
         "caption": st.sampled_from([None, "", "a b", "a b c", "a red cat"]),
         "height": st.sampled_from([199, 200, 600]),
         "width": st.sampled_from([200, 601]),
+        "original": st.sampled_from([None, (199, 300), (300, 400), (300, 901)]),
     }
 )
 address = st.tuples(st.sampled_from([0, 1, 2**20]), st.integers(0, 2**31 - 1))
@@ -86,6 +89,8 @@ def part_of(corpus):
     samples = column(rows, "caption", pa.string())
     for name in ("height", "width"):
         samples = samples.append_column(name, column(rows, name, pa.int32())[name])
+    stated = [stated_size(fact.get("original")) for _, fact in rows]
+    samples = samples.append_column("metadata", pa.array(stated, pa.string()))
     return CuratedPart(
         prune_manifest(base, gone, embedded=base),
         matches,
@@ -95,6 +100,10 @@ def part_of(corpus):
         samples,
         phrases_of(["red cat"]),
     )
+
+
+def stated_size(size):
+    return size and json.dumps(dict(zip(("original_height", "original_width"), size, strict=True)))
 
 
 def split(corpus, size):
@@ -114,7 +123,7 @@ def meets(curation, fact):
         score_is_high = raw is not None and raw > curation.above
         return spans == 0 and score_is_high and beautiful and not fact["duplicate"]
     if kind == "basic":
-        sides = sorted((fact["height"], fact["width"]))
+        sides = sorted(fact["original"] or (fact["height"], fact["width"]))
         return fact["caption"] == "a red cat" and sides[0] >= 200 and sides[1] <= 3 * sides[0]
     if kind == "text":
         return fact["caption"] == "a red cat"
