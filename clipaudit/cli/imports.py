@@ -354,8 +354,8 @@ def datacomp(
 
     \b
     Example:
-      clipaudit import datacomp pool/shards/small --metadata pool/metadata/small --name pool
-      clipaudit import datacomp pool/metadata/small --without-pictures --name pool
+      clipaudit import datacomp pool/shards --metadata pool/metadata --name pool
+      clipaudit import datacomp pool/metadata --without-pictures --name pool
     """
     from clipaudit.imports.datacomp import import_datacomp, import_listed_datacomp
 

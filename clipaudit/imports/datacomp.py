@@ -1,7 +1,10 @@
 """Imports DataComp's pools: shards that img2dataset wrote, and metadata with uids and features.
 
-shards/<scale>/00000000.tar, .parquet, _stats.json    as download_upstream.py leaves them
-metadata/<scale>/<hash>.parquet, <hash>.npz           uid, url, text; b32_img, l14_img
+    shards/00000000.tar, .parquet, _stats.json    as download_upstream.py leaves them
+    metadata/<hash>.parquet, <hash>.npz           uid, url, text; b32_img, l14_img
+
+Versions of the script differ: some put both into a folder named after the scale, and some keep the
+hub's cache below `metadata`, with links to its files.
 """
 
 from collections.abc import Sequence
@@ -64,10 +67,13 @@ def _with_features(
 
 
 def _metadata_files(metadata: Path) -> list[Path]:
-    files = sorted(metadata.rglob("*.parquet"))
+    """Return the Parquet files below a folder, sorted; of links to one file the uppermost."""
+    files: dict[Path, Path] = {}
+    for path in sorted(metadata.rglob("*.parquet"), key=lambda each: (len(each.parts), each)):
+        files.setdefault(path.resolve(), path)
     if not files:
         raise InputError(f"{metadata}: no .parquet below it. Name DataComp's folder of metadata.")
-    return files
+    return sorted(files.values())
 
 
 def _metadata_uids(files: Sequence[Path]) -> pa.Array:

@@ -5,7 +5,7 @@ import pytest
 from downloaded import download
 
 from clipaudit.errors import InputError
-from clipaudit.imports.datacomp import import_datacomp
+from clipaudit.imports.datacomp import import_datacomp, import_listed_datacomp
 
 UIDS = [f"{number:032x}" for number in range(6)]
 
@@ -53,6 +53,24 @@ def test_shards_of_another_pool_are_refused(shards, metadata):
         match=rf"2 of 6 downloaded uids are not among its 5, first 00000\.tar: {UIDS[0]}",
     ):
         import_datacomp(shards, metadata, "pool")
+
+
+def test_files_that_the_cache_of_the_hub_links_to_count_once(metadata):
+    snapshot = metadata / "hf/datasets--pools/snapshots/0c/small"
+    snapshot.mkdir(parents=True)
+    blobs = snapshot.parents[2] / "blobs"
+    blobs.mkdir()
+    for at, path in enumerate(sorted(metadata.glob("0a1b.*"))):
+        stored = path.rename(blobs / f"{at}")
+        (snapshot / path.name).symlink_to(stored)
+        path.symlink_to(stored)
+
+    imported = import_listed_datacomp(metadata, "pool", encoder="l14")
+
+    files = imported.blocks["corpora"]["pool"]["metadata"]["files"]
+    block = imported.blocks["embeddings"]["pool-l14"]
+    assert (files, block["arrays"]) == (f"{metadata}/0a1b.parquet", f"{metadata}/0a1b.npz")
+    assert imported.notes[0].startswith("6 samples without images, in 1 file: ")
 
 
 def test_a_folder_without_metadata_is_refused(shards, tmp_path):
