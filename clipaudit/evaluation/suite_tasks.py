@@ -4,7 +4,8 @@ Gadre et al., NeurIPS 2023 (https://arxiv.org/abs/2304.14108); names and main me
 mlfoundations/datacomp's tasklist.yml, tracks those of its aggregate_scores.py, and "Others" are the
 tasks that these leave out. 38 tasks have a main metric and form the average; FairFace and UTKFace
 have none. Difference: the retrieval sets are those that CLIP_benchmark publishes as webdatasets;
-DataComp takes them from Hugging Face, under other names.
+DataComp takes the same images from Hugging Face, under other names. An earlier tasklist.yml had
+retrieval/flickr30k, the recall on all 31,014 images of Flickr30k, not on these 1,000.
 """
 
 from collections.abc import Mapping
@@ -102,7 +103,7 @@ TASKS = (
     SuiteTask("sun397", "SUN397", "VTAB"),
     SuiteTask("vtab/svhn", "SVHN", "VTAB"),
     SuiteTask(
-        "retrieval/flickr30k",
+        "retrieval/flickr_1k_test_image_text_retrieval",
         "Flickr",
         "Retrieval",
         RETRIEVAL,

@@ -15,7 +15,7 @@ from clipaudit.models.pictures import Running
 CLASSES = ["red cat", "green dog", "blue photo", "cat of a dog", "photo", "green"]
 BY_NAME = {task.name: task for task in TASKS}
 COLOURS = BY_NAME["vtab/flowers"]
-PAIRS = BY_NAME["retrieval/flickr30k"]
+PAIRS = BY_NAME["retrieval/flickr_1k_test_image_text_retrieval"]
 CPU = torch.device("cpu")
 
 
@@ -99,6 +99,14 @@ def test_a_task_with_different_names_in_both_libraries_is_found(tmp_path, name):
     (tmp_path / name).mkdir()
 
     assert available_tasks(tmp_path)[0] == {BY_NAME["cifar10"]: tmp_path / name}
+
+
+def test_flickr_is_the_task_of_datacomp_with_the_1000_test_images(tmp_path):
+    (tmp_path / "wds_flickr30k").mkdir()
+
+    (task,) = available_tasks(tmp_path)[0]
+
+    assert task.name == "retrieval/flickr_1k_test_image_text_retrieval"
 
 
 def test_every_task_not_found_is_listed_with_a_reason(tmp_path):
