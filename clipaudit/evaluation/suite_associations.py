@@ -2,7 +2,7 @@
 
 Bitton et al., NeurIPS 2022 (https://arxiv.org/abs/2207.12576). As many images are chosen as are
 right; Jaccard's index scores a choice. The folder has Parquet files of the test split, such as
-`Dataset.to_parquet` writes, with the columns
+`Dataset.to_parquet` writes of embedded images, with the columns
 
     cue                 a word
     candidates          names of the images
@@ -29,7 +29,10 @@ from clipaudit.models.preparation import Preparation
 
 COLUMNS = ("cue", "candidates", "associations", "candidate_images")
 FEW, MANY = 6, 10  # candidates: five or six, ten or twelve
-FETCH = "Fetch the test split of nlphuji/winogavil, and write it by `Dataset.to_parquet`."
+FETCH = (
+    "Fetch the test split of nlphuji/winogavil, embed its images by `datasets.table."
+    "embed_table_storage` (docs/imports.md, Parquet files), and write it by `Dataset.to_parquet`."
+)
 
 
 class Score(NamedTuple):

@@ -121,6 +121,13 @@ def test_a_row_that_is_not_an_instance_is_refused(clip, tmp_path, changed, messa
         run(clip, TASK, written(tmp_path / "set", **changed))
 
 
+def test_of_a_file_with_paths_alone_the_message_says_how_to_embed_images(clip, tmp_path):
+    paths = [{"bytes": None, "path": "a.jpg"}] * 12  # as to_parquet writes images that are files
+
+    with pytest.raises(InputError, match=r"without `bytes`\. .*embed its images by .*embed_table"):
+        run(clip, TASK, written(tmp_path / "set", candidate_images=paths))
+
+
 def test_a_folder_without_parquet_is_refused(clip, tmp_path):
     with pytest.raises(InputError, match=r"no \.parquet file in it or below"):
         run(clip, TASK, tmp_path)
