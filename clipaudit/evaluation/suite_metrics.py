@@ -23,6 +23,9 @@ def macro_f1(predicted: Labels, labels: Labels) -> float:
 def worst_group(right: Bool[np.ndarray, " n"], groups: Labels) -> float:
     """Return the lowest share of right ones in a group; empty groups do not count.
 
+    All others do, as in DataComp, also FMoW's region Other, which has few images and which WILDS
+    leaves out.
+
     >>> worst_group(np.array([True, False, True]), np.array([0, 0, 3]))
     0.5
     """
