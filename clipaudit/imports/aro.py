@@ -3,7 +3,7 @@
 Yuksekgonul et al., ICLR 2023: https://arxiv.org/abs/2210.01936. Reading, cropping and counting
 follow https://github.com/mertyg/vision-language-models-are-bows: `dataset_zoo/aro_datasets.py`, and
 for SYMMETRIC the notebook "Replicate ARO! VG-Relation, VG-Attribution". ARO publishes no file of
-its order cases, which it reshuffles each time: dump `COCO_Order(...).test_cases` once.
+its order cases, which each run shuffles: dump `COCO_Order(...).test_cases` once, after `seed_all`.
 """
 
 import json
