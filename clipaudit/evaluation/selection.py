@@ -4,7 +4,7 @@ It has the form of the ARO benchmark (Yuksekgonul et al., ICLR 2023,
 https://arxiv.org/abs/2210.01936): relation, attribution and order. Every sample has its candidates,
 one of them right. SQL computes the accuracies, for relation and attribution the mean over the
 kinds. Difference: a right caption that ties with another counts as not chosen; ARO's code takes the
-first in the list.
+first in the list. Of its order cases, `import aro` leaves out shuffles that equal the caption.
 """
 
 import json

@@ -24,6 +24,11 @@ from clipaudit.plaintext import many, plain
 from clipaudit.store.outputs import replaced
 
 RELATION, ATTRIBUTION, ORDER = "relation_name", "attributes", "caption_options"
+_LEFT_OUT = {
+    RELATION: "symmetric relations",
+    ATTRIBUTION: "rare pairs",
+    ORDER: "captions that equal all their shuffles",
+}
 CASES_PER_SHARD = 1000
 LEAST_OF_ATTRIBUTES = 25  # cases of a pair of attributes; upstream leaves rarer pairs out
 SYMMETRIC = frozenset(  # relations whose false caption may also be true; upstream's list
@@ -69,16 +74,18 @@ def import_aro(folder: Path, name: str, *, annotations: Path, shards: Path) -> I
     `annotations` is `visual_genome_relation.json`, `visual_genome_attribution.json` or the dumped
     order cases; `folder` has the images that it names. As upstream does, this leaves out relations
     of SYMMETRIC and pairs of attributes with fewer than LEAST_OF_ATTRIBUTES cases, puts the false
-    caption first, and crops images to the box, losslessly. Raise InputError for a file of another
-    form, for an image that is missing or cannot be decoded, and if no case is left.
+    caption first, and crops images to the box, losslessly. Of order cases it leaves out shuffles
+    that equal the caption: upstream takes the first of equals, the right one. Raise InputError for
+    a file of another form, for an image that is missing or cannot be decoded, and if no case is
+    left.
     """
     form, cases = _read_cases(annotations)
     kept = _compared(form, cases)
     if not kept:
         raise InputError(
-            f"{annotations}: 0 of {len(cases)} cases are left: all are of symmetric relations, or "
-            f"of pairs of attributes with fewer than {LEAST_OF_ATTRIBUTES} cases. Give the whole "
-            "file."
+            f"{annotations}: 0 of {len(cases)} cases are left: all are of symmetric relations, of "
+            f"pairs of attributes with fewer than {LEAST_OF_ATTRIBUTES} cases, or of captions "
+            "that equal all their shuffles. Give the whole file."
         )
     shards.mkdir(parents=True, exist_ok=True)
     paths = []
@@ -100,7 +107,7 @@ def import_aro(folder: Path, name: str, *, annotations: Path, shards: Path) -> I
     counted = (
         f"{len(kept):,} of {len(cases):,} cases in {many(len(paths), 'shard')}, "
         f"{many(kinds, 'kind')}; "
-        f"{len(cases) - len(kept):,} of symmetric relations or of rare pairs are left out"
+        f"{len(cases) - len(kept):,} of {_LEFT_OUT[form]} are left out"
     )
     return Imported({"corpora": {name: block}}, [counted, note])
 
@@ -109,9 +116,10 @@ def _compared(form: str, cases: list[Case]) -> list[Case]:
     """Return the cases that upstream's accuracies count."""
     if form == RELATION:
         return [case for case in cases if case.kind not in SYMMETRIC]
+    if form == ORDER:
+        return [case for case in cases if len(case.captions) > 1]
     counts = Counter(case.kind for case in cases)
-    least = LEAST_OF_ATTRIBUTES if form == ATTRIBUTION else 1
-    return [case for case in cases if counts[case.kind] >= least]
+    return [case for case in cases if counts[case.kind] >= LEAST_OF_ATTRIBUTES]
 
 
 def _read_cases(path: Path) -> tuple[str, list[Case]]:
@@ -134,9 +142,9 @@ def _read_cases(path: Path) -> tuple[str, list[Case]]:
 def _case(form: str, record: Any, place: str) -> Case:  # noqa: ANN401
     fields = record if isinstance(record, dict) else {}
     if form == ORDER:
-        return Case(
-            _text(fields, "image", place), None, _texts(fields, ORDER, place), right=0, kind=None
-        )
+        right, *shuffles = _texts(fields, ORDER, place)
+        captions = [right, *(text for text in shuffles if text != right)]
+        return Case(_text(fields, "image", place), None, captions, right=0, kind=None)
     left, top, width, height = (_number(fields, f"bbox_{side}", place) for side in "xywh")
     kind = (
         _text(fields, RELATION, place)

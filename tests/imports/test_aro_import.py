@@ -88,6 +88,17 @@ def test_order_cases_keep_their_image_and_their_first_caption_is_right(images):
     assert bytes(first_image(raw.members)) == (images / "1.png").read_bytes()
 
 
+def test_shuffles_that_equal_the_caption_are_no_wrong_captions(images):
+    options = [["a cat sits", "a cat sits", "cat a sits", "a cat sits"], ["a cat", "a cat"]]
+
+    notes = imported(
+        images, [{"image": "1.png", "caption_options": each} for each in options]
+    ).notes
+
+    assert [each["captions"] for each in stated(images)] == [["a cat sits", "cat a sits"]]
+    assert notes[0].endswith("; 1 of captions that equal all their shuffles are left out")
+
+
 def test_a_photo_with_a_preview_in_one_file_is_a_jpeg(images):
     with Image.open(images / "1.png") as whole:
         whole.convert("RGB").save(images / "2.jpg", "MPO", save_all=True, append_images=[whole])
