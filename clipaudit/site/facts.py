@@ -25,7 +25,7 @@ _TRAINING_STEPS = {"train": "CLIP", "train_supervised": "classifier"}
 
 @dataclass(frozen=True)
 class Drop:
-    """Samples of one corpus that one stage could not use for one reason."""
+    """Samples of one corpus that one stage left out for one reason."""
 
     view: str
     stage: str
@@ -36,7 +36,7 @@ class Drop:
 
     @property
     def sentence(self) -> str:
-        """Return how many samples of which corpus could not be used, and why."""
+        """Return how many samples of which corpus were left out, and why."""
         return drop_sentence(self.samples, self.corpus, self.reason)
 
 
@@ -44,7 +44,7 @@ def drop_sentence(samples: int, corpus: str, reason: str) -> str:
     """Return the sentence about drops, for the terminal and the report.
 
     >>> drop_sentence(150, "train", "corrupt image")
-    '150 of train could not be used: corrupt image'
+    '150 of train were left out: corrupt image'
     >>> drop_sentence(2, "train", "truncated tar")
     '2 files of train end early, and how many samples are missing is unknown: truncated tar'
     """
@@ -55,7 +55,8 @@ def drop_sentence(samples: int, corpus: str, reason: str) -> str:
             f"{files} of {corpus} {ends} early, and how many samples are missing is unknown: "
             f"{reason}"
         )
-    return f"{count(samples)} of {corpus} could not be used: {reason}"
+    were = "was" if samples == 1 else "were"
+    return f"{count(samples)} of {corpus} {were} left out: {reason}"
 
 
 # --- data and models ---------------------------------------------------------------------------
