@@ -70,7 +70,8 @@ def stream(
 
     MANIFEST is `corpus/name` as in results/manifests, or the name or digest of a sealed manifest.
     SHARD counts from 0 over all corpora of the manifest. Give a full digest in training: the
-    command then reads no results and loads only Python's standard library.
+    command then reads no results and loads only Python's standard library. open_clip cannot count
+    the samples of a pipe: give it their number.
 
     If a command with --to is killed, the same command completes its folder.
 
@@ -78,7 +79,7 @@ def stream(
     Example:
       clipaudit stream large/deduplicated 0 | tar --list
       clipaudit stream large/deduplicated --to kept --samples-per-shard 5000
-      python -m open_clip_train.main --dataset-type webdataset \\
+      python -m open_clip_train.main --dataset-type webdataset --train-num-samples 200000000 \\
         --train-data 'pipe:clipaudit stream <full digest of a sealed manifest> {0..41407}'
     """
     if (shard is None) == (to is None):

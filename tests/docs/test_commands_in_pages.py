@@ -5,6 +5,7 @@ import re
 
 import click
 import pytest
+from open_clip_train.params import parse_args
 from pagecommands import ROOT, shown_commands
 from snakemake.cli import get_argument_parser
 
@@ -131,6 +132,15 @@ def test_the_module_or_program_exists(shown):
             assert module == "open_clip_train.main" or importlib.util.find_spec(module)
         case (program, *_):
             assert (ROOT / program).exists() or program in (ROOT / shown.page).read_text()
+
+
+def test_open_clip_is_told_how_many_samples_a_pipe_has():
+    trainings = [shown.words[3:] for shown in OF["python"] if "open_clip_train.main" in shown.words]
+
+    asked = [parse_args(list(words)) for words in trainings]
+
+    assert [each.train_data.partition(":")[0] for each in asked] == ["pipe"]
+    assert all(each.train_num_samples for each in asked)
 
 
 def test_settings_files_named_by_commands_exist():
