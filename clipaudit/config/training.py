@@ -43,7 +43,7 @@ class WarmStart(Section):
 
 
 class Recipe(Section):
-    """How a model is trained. Defaults are open_clip_train's unless an origin is named."""
+    """How a model is trained. Defaults are open_clip_train's for ViTs unless an origin is named."""
 
     architecture: str = Field(description="a name under `architectures`")
     start_from: WarmStart | None = Field(None, description="weights of another trained model")
@@ -57,11 +57,20 @@ class Recipe(Section):
     warmup_steps: int = Field(10_000, ge=0, description="steps of linear warm-up")
     weight_decay: float = Field(0.2, ge=0, description="AdamW; not on biases, gains, logit scale")
     beta1: float = Field(0.9, gt=0, lt=1, description="AdamW")
-    beta2: float = Field(0.98, gt=0, lt=1, description="AdamW; open_clip's value for ViT models")
-    epsilon: float = Field(1e-6, gt=0, description="AdamW; open_clip's value for ViT models")
+    beta2: float = Field(
+        0.98,
+        gt=0,
+        lt=1,
+        description="AdamW; open_clip_train's for ViT models: for others it takes 0.999",
+    )
+    epsilon: float = Field(
+        1e-6, gt=0, description="AdamW; open_clip_train's for ViT models: for others it takes 1e-8"
+    )
     gradient_clip_norm: float | None = Field(None, gt=0, description="no clipping when absent")
     precision: Literal["fp32", "amp", "amp_bf16"] = Field(
-        "fp32", description="open_clip's names; on CPUs only fp32 pays off here"
+        "fp32",
+        description="open_clip's names, of which open_clip_train takes amp when none is given; on "
+        "CPUs only fp32 pays off here",
     )
     crop_scale: CropScale = Field(
         (0.9, 1.0), description="random resized crop, share of the area (open_clip's default)"
@@ -110,7 +119,10 @@ class Recipe(Section):
         5_000, ge=1, description="samples held for shuffling, on top of the shuffled shards"
     )
     workers: int = Field(
-        1, ge=0, description="decoding processes; a part of the recipe, since it sets the order"
+        1,
+        ge=0,
+        description="decoding processes (ours; open_clip_train: 4); a part of the recipe, since it "
+        "sets the order",
     )
     seed: int = Field(
         0, ge=0, lt=2**63, description="weights, order, crops, masking, drawn captions"

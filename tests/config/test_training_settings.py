@@ -1,8 +1,14 @@
+from pathlib import Path
+
 import pytest
+from open_clip_train.params import parse_args
 from pydantic import ValidationError
 
+from clipaudit.config.loading import parse_settings, read_settings
 from clipaudit.config.supervised import SupervisedRecipe
 from clipaudit.config.training import Encoder, Recipe
+
+EXAMPLES = Path(__file__).parents[2] / "config"
 
 
 def test_a_checkpoint_of_a_model_trained_here_can_be_named():
@@ -48,3 +54,15 @@ def test_a_batch_has_two_samples_to_compare():
     assert Recipe(architecture="tiny", batch_size=2).batch_size == 2
     with pytest.raises(ValidationError, match="greater than or equal to 2"):
         Recipe(architecture="tiny", batch_size=1)
+
+
+@pytest.mark.parametrize("file", sorted(path.name for path in EXAMPLES.glob("*.yaml")))
+def test_examples_train_named_models_with_the_optimizer_of_open_clip_and_the_papers(file):
+    run = parse_settings(read_settings(EXAMPLES / file))
+
+    for recipe in run.recipes.values():
+        name = run.architectures[recipe.architecture].open_clip
+        if name is not None:
+            stock = parse_args(["--model", name])
+            assert (recipe.beta1, recipe.epsilon) == (stock.beta1, stock.eps), name
+            assert recipe.beta2 == 0.98  # open_clip's for ViT; the parrot paper's for all models
