@@ -89,6 +89,8 @@ def _check_curated_models(run: "Settings", audit: Parrot) -> None:
         f"curations.recipes_of_size.{size}": names
         for size, names in settings.recipes_of_size.items()
     }
+    if settings.debiased is not None and settings.debiased.recipes is not None:
+        of_setting["curations.debiased.recipes"] = settings.debiased.recipes
     if evidence is not None:
         of_setting["evidence.recipes"] = evidence.recipes
     for key, recipes in of_setting.items():

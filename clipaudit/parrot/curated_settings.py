@@ -20,6 +20,12 @@ class Debiased(Section):
     aesthetics_field: str | None = Field(
         None, description="field of the samples' JSON with that score; no condition when absent"
     )
+    recipes: Distinct[Name] | None = Field(
+        None,
+        min_length=1,
+        description="other recipes for this set (paper's README: ViT-B with batches of 32k); "
+        "those of `curations` when absent",
+    )
 
 
 class GivenScores(GivenRows):
@@ -142,11 +148,13 @@ class Curations(Section):
     def all_recipes(self) -> list[str]:
         """Every recipe that some set is trained by, each once."""
         others = [name for names in self.recipes_of_size.values() for name in names]
-        return list(dict.fromkeys([*self.recipes, *others]))
+        return list(dict.fromkeys([*self.recipes, *others, *self.recipes_for(None)]))
 
     def recipes_for(self, size: int | None) -> list[str]:
         """Return the recipes for the sets of a size; None means the debiased subset."""
-        return self.recipes if size is None else self.recipes_of_size.get(size, self.recipes)
+        if size is None:
+            return (self.debiased and self.debiased.recipes) or self.recipes
+        return self.recipes_of_size.get(size, self.recipes)
 
 
 class Evidence(Section):

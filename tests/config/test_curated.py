@@ -138,11 +138,24 @@ def test_sets_of_one_size_can_have_their_own_recipes(micro):
     assert len(recipes) == len(models)
 
 
+def test_the_debiased_subset_can_have_its_own_recipes(micro):
+    micro["parrot"]["curations"] |= {"debiased": {"recipes": ["brief-1"]}, "grid": None}
+    micro["parrot"]["evidence"] = None
+
+    run = parse_settings(micro)
+
+    recipes = {name: recipe for recipe, name in trained_models(run.parrot)}
+    assert recipes["debiased"] == "brief-1"
+    assert {recipe for name, recipe in recipes.items() if name != "debiased"} == {"brief"}
+    assert run.parrot.curations.all_recipes == ["brief", "brief-1"]
+
+
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
         ({"recipes_of_size": {9: ["brief"]}}, r"recipes_of_size: 9 is not among sizes \(8, 10\)"),
         ({"recipes_of_size": {10: ["breif"]}}, "breif"),
+        ({"debiased": {"recipes": ["breif"]}, "grid": None}, r"debiased\.recipes.*breif"),
         (
             {"filters": ["stated"]},
             "filters: stated needs one source of scores, but 0 are named.* filter_field",

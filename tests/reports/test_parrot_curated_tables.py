@@ -171,6 +171,16 @@ def test_a_recipe_per_size_keeps_the_papers_numbers_next_to_its_models(run):
     assert [row["published_row"] for row in models[:2]] == ["Ours", ""]
 
 
+def test_table_8_has_the_debiased_subsets_own_model(run):
+    asked = {"debiased": {"recipes": ["brief-1"]}, "grid": None}
+
+    models = curated_tables(run(curations=asked))["parrot_table8"].relations["models"]
+
+    assert [(row["encoder"], row["title"]) for row in models if row["manifest"] == "debiased"] == [
+        ("brief-1.debiased", "debiased / brief-1")
+    ]
+
+
 def test_every_model_of_a_set_is_in_a_table_that_the_answer_reads(run):
     tables = curated_tables(run(curations={"filters": ["score"], "grid": None}))
 

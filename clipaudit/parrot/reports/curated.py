@@ -218,7 +218,7 @@ def _debiased(run: Settings, audit: Parrot) -> list[RelationRow]:
         }
         for each in found
         if each.curation.kind == "debiased"
-        for recipe in settings.recipes
+        for recipe in settings.all_recipes
         if (recipe, each.name) in trained_models(audit)
     ]
 
