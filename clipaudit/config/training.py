@@ -20,7 +20,11 @@ CropScale = Annotated[tuple[float, float], AfterValidator(_least_first)]
 class Architecture(Section):
     """A CLIP architecture: a name that open_clip knows, or a definition in its JSON form."""
 
-    open_clip: str | None = Field(None, description="a name that open_clip.list_models() prints")
+    open_clip: str | None = Field(
+        None,
+        description="a name that open_clip.list_models() prints; training starts from random "
+        "weights, also in a text tower of transformers",
+    )
     definition: dict[str, Any] | None = Field(
         None, description="embed_dim, vision_cfg and text_cfg as in open_clip's model configs"
     )
@@ -140,7 +144,10 @@ class Encoder(Section):
     )
     architecture: str | None = Field(None, description="a name under `architectures`")
     pretrained: str | None = Field(
-        None, description="open_clip's tag of a checkpoint, or a checkpoint's path"
+        None,
+        description="open_clip's tag of a checkpoint, which also sets the activation and the "
+        "preparation of images; or a checkpoint's path, whose activation is the architecture's "
+        "(ViT-B-32-quickgelu for OpenAI's) and whose preparation is open_clip's default",
     )
     directory: str | None = Field(
         None, description="a local folder with open_clip_config.json and its weights"

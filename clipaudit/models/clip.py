@@ -81,8 +81,8 @@ class Clip:
 def build(architecture: Architecture, *, seed: int) -> Clip:
     """Return a model with random weights that depend only on the architecture and the seed.
 
-    They are the weights that open_clip_train starts from with this seed; torch's own random state
-    is restored.
+    They are the weights that open_clip_train starts from with this seed, except that it starts a
+    text tower of transformers from that tower's own weights. torch's own random state is restored.
     """
     definition, tokenizer = _define(architecture)
     with torch.random.fork_rng(devices=[]):
@@ -183,12 +183,14 @@ def from_pretrained(architecture: Architecture, pretrained: str) -> Clip:
     """Return a model with the weights of a file, or of one of open_clip's tags.
 
     A tag is searched for in the user's hub cache (HF_HOME) and, if there is a network, downloaded
-    into it. It also decides the preparation of images and the activation function.
+    into it. It also decides the preparation of images and the activation function. A file decides
+    neither; raises InputError if the open_clip_config.json beside it states others.
     """
     definition, tokenizer = _define(architecture)
     preprocessing = asdict(PreprocessCfg())
     if Path(pretrained).is_file():
         path = Path(pretrained)
+        _refuse_other_config(path, definition, preprocessing)
     else:
         tag = _tag_settings(architecture.open_clip, pretrained)
         preprocessing = merge_preprocess_dict(preprocessing, tag)
@@ -197,6 +199,25 @@ def from_pretrained(architecture: Architecture, pretrained: str) -> Clip:
     clip = _assemble(definition, tokenizer, preprocessing)
     _load_foreign(clip.model, path)
     return clip
+
+
+def _refuse_other_config(path: Path, definition: Definition, preparation: Definition) -> None:
+    """Raise InputError if the config beside a file states another activation or preparation.
+
+    Weights made with QuickGELU also fit a model with GELU, which gives wrong embeddings.
+    """
+    if not (path.parent / DIRECTORY_CONFIG).is_file():
+        return
+    config = _directory_config(path.parent)
+    stated = bool(config["model_cfg"].get("quick_gelu", False))
+    other = [] if stated == bool(definition.get("quick_gelu", False)) else ["quick_gelu"]
+    prepared = merge_preprocess_dict(preparation, config.get("preprocess_cfg", {}))
+    other += [name for name in ("mean", "std") if list(prepared[name]) != list(preparation[name])]
+    if other:
+        raise InputError(
+            f"{path}: {DIRECTORY_CONFIG} beside it states another {', '.join(other)} than the "
+            f"architecture has. Give the folder as `directory` in place of `pretrained`."
+        )
 
 
 def refuse_unknown(name: str, pretrained: str) -> None:

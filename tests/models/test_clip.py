@@ -184,6 +184,29 @@ def test_a_pretrained_file_is_loaded(architecture, clip, tmp_path):
     assert weights_bytes(loaded.model) == weights_bytes(clip.model)
 
 
+@pytest.mark.parametrize(
+    ("part", "stated", "name"),
+    [
+        ("model_cfg", {"quick_gelu": True}, "quick_gelu"),
+        ("preprocess_cfg", {"mean": [0.5, 0.5, 0.5]}, "mean"),
+        ("model_cfg", {}, None),
+    ],
+)
+def test_a_file_whose_config_states_another_activation_or_mean_is_refused(
+    architecture, clip, tmp_path, part, stated, name
+):
+    config = {"model_cfg": architecture.definition, "preprocess_cfg": {}}
+    config[part] = config[part] | stated
+    (tmp_path / "open_clip_config.json").write_text(json.dumps(config))
+    path = written(clip, tmp_path)
+
+    if name is None:
+        assert from_pretrained(architecture, str(path))
+    else:
+        with pytest.raises(InputError, match=f"another {name} than .* as `directory`"):
+            from_pretrained(architecture, str(path))
+
+
 def test_a_pretrained_file_of_another_architecture_is_refused_with_the_weight(clip, tmp_path):
     wider = tiny(tmp_path, embed_dim=24)
 
@@ -307,7 +330,8 @@ def test_a_tag_that_is_not_cached_gives_an_error_with_the_next_step(hub, archite
 
 def test_an_encoder_names_exactly_one_of_three_sources(architecture, clip, tmp_path):
     path = written(clip, tmp_path)
-    folder = directory(architecture, clip, tmp_path)
+    (tmp_path / "hub").mkdir()
+    folder = directory(architecture, clip, tmp_path / "hub")
 
     clips = [
         ModelSettings(Encoder(model="base/all"), architecture).load([path]),
