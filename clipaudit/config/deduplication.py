@@ -44,7 +44,9 @@ class WithinClusters(Section):
 class Deduplication(WithinClusters):
     """SemDeDup (Abbas et al., 2023): the large set without semantic duplicates.
 
-    LAION-200M is such a set of LAION-400M. All prunings then start from the deduplicated set.
+    LAION-200M is such a set of LAION-400M, but clip-ood's code clusters by Euclidean k-means, and
+    embeds by OpenCLIP's ViT-B/32 unless told otherwise. All prunings then start from the
+    deduplicated set.
     """
 
     title: str | None = Field(None, description="the set's name in tables (paper: L-200M)")

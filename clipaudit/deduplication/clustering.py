@@ -3,7 +3,8 @@
 Abbas et al., 2023 (SemDeDup): https://arxiv.org/abs/2303.09540, as Mayilvahanan et al., ICLR 2024,
 use it (https://arxiv.org/abs/2310.09562, Sec. 3). Differences: the sample is the head of one seeded
 order of all addresses, and centroids are float16, so that a sample's most similar centroid is
-exact.
+exact. The second paper's code clusters otherwise: Euclidean k-means of all embeddings, from random
+ones of which no two are more similar than 0.9, until one in ten million changes its cluster.
 """
 
 from collections.abc import Iterable

@@ -3,7 +3,7 @@
 Jayaraman et al., NeurIPS 2024, Algorithm 1: https://arxiv.org/abs/2402.02103. The labels of the k
 public images nearest to a record's caption predict the labels of its image. A label counts once for
 each image, even if repeated. The paper keeps 10 labels of a sample-level prediction without saying
-which: here the `top` labels that the most neighbours have.
+which: here the `top` labels that the most neighbours have. The published code keeps all.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

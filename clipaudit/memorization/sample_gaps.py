@@ -1,8 +1,9 @@
 """Compute the gaps of the records on which a target model does best.
 
 Jayaraman et al., NeurIPS 2024, Sec. 4.2 and Fig. 4: https://arxiv.org/abs/2402.02103. An F-score
-is 0 if precision and recall are; the published code adds 1e-5 to the denominator. Sorting by the
-target's success also selects its luck, so each list needs the same list of the hold-out beside it.
+is 0 if precision and recall are; the published code adds 1e-5 to the denominator, and counts all
+predicted labels where the paper and this count the top ones. Sorting by the target's success also
+selects its luck, so each list needs the same list of the hold-out beside it.
 """
 
 from collections.abc import Sequence

@@ -210,7 +210,7 @@ class Memorization(Section):
         10,
         ge=1,
         description="number of objects, those that the most neighbours show, that count as "
-        "predicted for single records (paper: 10; Figures 4 and 8)",
+        "predicted for single records (paper: 10, its code: all; Figures 4 and 8)",
     )
     mitigations: Mitigations = Field(Mitigations.model_validate({}), description="Figures 5 and 9")
     grid: Distinct[str] | None = Field(

@@ -178,7 +178,10 @@ class Clusters(Section):
     )
     seed: int = Field(42, ge=0, lt=2**31, description="seed of all these steps (published code)")
     samples_per_cluster: int = Field(
-        256, ge=1, description="training samples of k-means per cluster (origin: faiss)"
+        256,
+        ge=1,
+        description="training samples of PCA and k-means per cluster (origin: faiss; published "
+        "code: up to 200,000, and all for PCA)",
     )
 
     @model_validator(mode="after")
