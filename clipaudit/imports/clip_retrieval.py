@@ -13,6 +13,7 @@ from clipaudit.imports.blocks import Imported, file_patterns
 from clipaudit.imports.listed import listed_corpus
 from clipaudit.plaintext import many
 
+ARRAYS = ("img_emb", "images")  # folders of clip-retrieval, and of LAION-400M's embeddings
 _TRIED_ROWS = 1000  # of each file, evenly spaced: the workflow checks every row that it takes
 
 
@@ -29,16 +30,18 @@ def import_clip_retrieval(
     """Return the block of embeddings `name` for the output folder of clip-retrieval's inference.
 
     Its `img_emb/img_emb_0.npy` belongs to `metadata/metadata_0.parquet`, and so on; `image_path`
-    there is the key of a webdataset's sample. With `as_corpus`, the block of `corpus` is also
+    there is the key of a webdataset's sample. LAION-400M's own embeddings have the arrays in
+    `images`. With `as_corpus`, the block of `corpus` is also
     returned: its samples, without images, are the rows of the metadata. Raise InputError for files
     that do not agree.
     """
-    arrays = _numbered(folder / "img_emb", "img_emb_", ".npy")
+    place = next((name for name in ARRAYS if (folder / name).is_dir()), ARRAYS[0])
+    arrays = _numbered(folder / place, "img_emb_", ".npy")
     metadata = _numbered(folder / "metadata", "metadata_", ".parquet")
     if arrays.keys() != metadata.keys() or not arrays:
         alone = sorted(arrays.keys() ^ metadata.keys())
         raise InputError(
-            f"{folder}: {len(arrays)} files img_emb/img_emb_*.npy and {len(metadata)} "
+            f"{folder}: {len(arrays)} files {place}/img_emb_*.npy and {len(metadata)} "
             f"metadata/metadata_*.parquet{f', first alone number {alone[0]}' if alone else ''}. "
             "Name the output folder of clip-retrieval's inference, or let it finish."
         )

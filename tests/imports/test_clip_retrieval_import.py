@@ -39,6 +39,15 @@ def test_the_block_names_both_lists_of_files(folder):
     assert found.notes[0] == "2 files, 7 embeddings of 4 numbers"
 
 
+def test_the_folders_of_laions_own_embeddings_are_read(folder):
+    (folder / "img_emb").rename(folder / "images")
+
+    found = imported(folder)
+
+    arrays = found.blocks["embeddings"]["web-b32"]["arrays"]
+    assert arrays == f"{folder}/images/img_emb_{{0..1}}.npy"
+
+
 def test_an_array_without_metadata_is_refused(folder):
     (folder / "metadata/metadata_1.parquet").unlink()
 
