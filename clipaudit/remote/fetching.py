@@ -4,9 +4,11 @@ Only this module imports fsspec, and only when a URL is met.
 """
 
 import contextlib
+import functools
 import hashlib
 import io
 import logging
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -164,8 +166,22 @@ def _filesystem(url: str) -> tuple[Any, str]:
             total=None, sock_connect=_SILENCE_SECONDS, sock_read=_SILENCE_SECONDS
         )
         options = {"client_kwargs": {"timeout": patience}}
+    elif scheme_of(url) == "s3":
+        named = {name: value for name, value in os.environ.items() if name.startswith("AWS_")}
+        options = {"anon": not _has_credentials(frozenset(named.items()))}
     filesystem, path = fsspec.core.url_to_fs(url, use_listings_cache=False, **options)
     return filesystem, path
+
+
+@functools.cache
+def _has_credentials(_named: frozenset[tuple[str, str]]) -> bool:
+    """Return whether AWS's library finds credentials, with these variables in the environment.
+
+    Without them s3fs would refuse public buckets, too, unless it is asked for anonymous access.
+    """
+    from botocore.session import Session
+
+    return Session().get_credentials() is not None
 
 
 def _write(url: str, block: bytes, file: io.BufferedIOBase) -> None:
