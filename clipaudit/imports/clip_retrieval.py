@@ -31,9 +31,8 @@ def import_clip_retrieval(
 
     Its `img_emb/img_emb_0.npy` belongs to `metadata/metadata_0.parquet`, and so on; `image_path`
     there is the key of a webdataset's sample. LAION-400M's own embeddings have the arrays in
-    `images`. With `as_corpus`, the block of `corpus` is also
-    returned: its samples, without images, are the rows of the metadata. Raise InputError for files
-    that do not agree.
+    `images`. With `as_corpus`, the block of `corpus` is also returned: its samples, without images,
+    are the rows of the metadata. Raise InputError for files that do not agree.
     """
     place = next((name for name in ARRAYS if (folder / name).is_dir()), ARRAYS[0])
     arrays = _numbered(folder / place, "img_emb_", ".npy")
