@@ -166,9 +166,10 @@ def _filesystem(url: str) -> tuple[Any, str]:
             total=None, sock_connect=_SILENCE_SECONDS, sock_read=_SILENCE_SECONDS
         )
         options = {"client_kwargs": {"timeout": patience}}
-    elif scheme_of(url) == "s3":
+    elif scheme_of(url) == "s3" and not fsspec.config.conf.get("s3"):  # else the user has decided
         named = {name: value for name, value in os.environ.items() if name.startswith("AWS_")}
-        options = {"anon": not _has_credentials(frozenset(named.items()))}
+        if not _has_credentials(frozenset(named.items())):
+            options = {"anon": True}
     filesystem, path = fsspec.core.url_to_fs(url, use_listings_cache=False, **options)
     return filesystem, path
 

@@ -40,14 +40,17 @@ def signed(monkeypatch, tmp_path):
         server.shutdown()
 
 
-@pytest.mark.parametrize("credentials", [False, True])
+@pytest.mark.parametrize("credentials", [None, "AWS's", "fsspec's"])
 def test_a_public_bucket_is_read_without_credentials(signed, monkeypatch, credentials):
+    import fsspec
     from s3fs import S3FileSystem
 
     S3FileSystem.clear_instance_cache()
-    if credentials:
+    if credentials == "AWS's":
         monkeypatch.setenv("AWS_ACCESS_KEY_ID", "someone")
         monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    elif credentials:
+        monkeypatch.setitem(fsspec.config.conf, "s3", {"key": "someone", "secret": "secret"})
 
     assert state_of("s3://bucket/0.tar").bytes == 7
-    assert set(signed) == {credentials}
+    assert set(signed) == {credentials is not None}
