@@ -56,14 +56,25 @@ def test_exactly_the_rules_that_can_use_a_gpu_request_one(profile):
 
 
 @pytest.mark.parametrize("line", re.findall(r"\w+: \{.+?\}", PAGE.read_text()))
-def test_a_line_of_the_page_on_slurm_keeps_the_gpu_of_its_rule(line):
+def test_a_line_of_the_page_on_slurm_keeps_the_gpus_of_its_rule_as_many_as_its_nodes_have(line):
+    """SLURM refuses `--gpus`, the plugin's for `gpu`, of another number than `--gres` on nodes."""
     rule = line.partition(":")[0]
     others = PROFILE.read_text().replace(f"  {rule}: *gpu\n", "")
 
     filled_in = yaml.safe_load(others.replace("\nset-threads:", f"  {line}\n\nset-threads:"))
 
     found = filled_in["set-resources"][rule]
-    assert (found["slurm_partition"], found["gres"]) == ("gpu", f"gpu:{found['gpu']}")
+    each, left = divmod(found["gpu"], found.get("nodes", 1))
+    assert (found["slurm_partition"], found["gres"], left) == ("gpu", f"gpu:{each}", 0)
+
+
+def test_the_page_on_slurm_names_the_type_of_a_gpu_in_both_requests_of_the_plugin():
+    """It adds `--gpus`, without a type unless `gpu_model` has one; SLURM refuses to mix them."""
+    typed = re.findall(r"gpu:([a-z]\w*):", PAGE.read_text() + PROFILE.read_text())
+    assert typed
+    for page in (PAGE, PROFILE):
+        for kind in re.findall(r"gpu:([a-z]\w*):", page.read_text()):
+            assert f"gpu_model: {kind}" in page.read_text()
 
 
 def test_the_local_profile_overrides_memory_for_the_papers_size():

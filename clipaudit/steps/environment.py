@@ -24,14 +24,21 @@ def nodes_of(resources: Any) -> int:  # noqa: ANN401
 
 
 def gpus_of(resources: Any) -> int:  # noqa: ANN401
-    """Return how many GPUs a job with these resources holds, on all its nodes."""
-    return nodes_of(resources) * int(resources.get("gpu", 0))
+    """Return how many GPUs a job with these resources holds, on all its nodes.
+
+    The resource `gpu` counts them all, since SLURM's plugin passes it on as `sbatch --gpus`.
+    """
+    return int(resources.get("gpu", 0))
 
 
 def processes_of(resources: Any) -> int:  # noqa: ANN401
-    """Return how many processes a job with these resources trains in, on all its nodes."""
-    on_a_node = int(resources.get("processes", max(1, resources.get("gpu", 0))))
-    return nodes_of(resources) * on_a_node
+    """Return how many processes a job with these resources trains in, on all its nodes.
+
+    That is one for each GPU, or the resource `processes` for each node.
+    """
+    nodes = nodes_of(resources)
+    on_a_node = resources.get("processes")
+    return max(nodes, gpus_of(resources)) if on_a_node is None else nodes * int(on_a_node)
 
 
 def at_once_of(resources: Any) -> int | None:  # noqa: ANN401

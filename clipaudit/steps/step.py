@@ -447,9 +447,9 @@ class Step:
 
     @property
     def processes(self) -> int:
-        """The number of processes that train together: the GPUs, or the resource `processes`.
+        """The number of processes that train together: one for each GPU of all nodes.
 
-        Both are per node.
+        The resource `processes` replaces this by a number for each node.
         """
         return processes_of(self._job.resources)
 

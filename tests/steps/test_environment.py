@@ -23,14 +23,14 @@ def test_threads_do_not_count_on_a_gpu():
 
 @pytest.mark.parametrize(
     ("resources", "expected"),
-    [({}, 1), ({"gpu": 2}, 2), ({"gpu": 0, "processes": 3}, 3), ({"gpu": 8, "nodes": 4}, 32)],
+    [({}, 1), ({"gpu": 2}, 2), ({"gpu": 0, "processes": 3}, 3), ({"gpu": 32, "nodes": 4}, 32)],
 )
 def test_each_node_has_as_many_processes_as_gpus_or_as_requested(resources, expected):
     assert processes_of(resources) == expected
 
 
-def test_gpus_of_all_nodes_are_held():
-    assert [gpus_of(each) for each in ({}, {"gpu": 8}, {"gpu": 8, "nodes": 4})] == [0, 8, 32]
+def test_the_resource_gpu_counts_those_of_all_nodes():
+    assert [gpus_of(each) for each in ({}, {"gpu": 8}, {"gpu": 32, "nodes": 4})] == [0, 8, 32]
 
 
 def test_the_number_of_processes_counts():

@@ -143,7 +143,7 @@ def test_a_stated_rate_gives_gpu_hours_and_the_cpu_hours_beside_them():
 
 
 def test_the_cpu_hours_beside_a_gpu_are_of_the_cores_that_a_cluster_reserves():
-    asked = replace(ON_GPU, resources={"gpu": 2, "nodes": 2, "cpus_per_task": 8})
+    asked = replace(ON_GPU, resources={"gpu": 4, "nodes": 2, "cpus_per_task": 8})
 
     found = of(INDEX, asked, stated={"embed": [GPU]})
 
