@@ -53,3 +53,40 @@ def write_yolos(folder):
     )
     YolosForObjectDetection(config).save_pretrained(folder)
     YolosImageProcessor().save_pretrained(folder)
+
+
+def write_lw_detr(folder):
+    """Write a random LW-DETR, of four by four windows of 16 pixels, for images of 64 pixels."""
+    from transformers import (
+        DeformableDetrImageProcessor,
+        LwDetrConfig,
+        LwDetrForObjectDetection,
+        LwDetrViTConfig,
+    )
+
+    windows = LwDetrViTConfig(
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        mlp_ratio=2,
+        image_size=64,
+        pretrain_image_size=64,
+        window_block_indices=[0],
+        out_indices=[1, 2],
+        num_windows=16,
+    )
+    config = LwDetrConfig(
+        backbone_config=windows,
+        projector_scale_factors=[1.0],
+        d_model=32,
+        decoder_ffn_dim=16,
+        decoder_layers=1,
+        decoder_self_attention_heads=2,
+        decoder_cross_attention_heads=2,
+        num_queries=5,
+        group_detr=1,
+        id2label=NAMES,
+        label2id={name: label for label, name in NAMES.items()},
+    )
+    LwDetrForObjectDetection(config).save_pretrained(folder)
+    DeformableDetrImageProcessor(size={"height": 64, "width": 64}).save_pretrained(folder)

@@ -2,9 +2,9 @@
 
 The preparation of images depends on the detector. Detectors that take padded images with a
 `pixel_mask`, such as the DETRs, get them with their aspect ratio, padded to the largest of their
-batch. Others (YOLOS, RT-DETR) would treat padding as part of the image, and get images stretched to
-a square. Both give boxes relative to the image. The checkpoint's own post-processing computes
-scores, by a softmax or a sigmoid.
+batch. Others (YOLOS, RT-DETR) would treat padding as part of the image, or cut images into windows
+(LW-DETR, RF-DETR), and get images stretched to a square. Both give boxes relative to the image. The
+checkpoint's own post-processing computes scores, by a softmax or a sigmoid.
 
 One difference from the published code: an image longer than MOST_ASPECT times its shorter side is
 scaled by its longer side, so that one banner does not fill the memory.
@@ -25,6 +25,7 @@ from PIL import Image
 
 from clipaudit.corpora.drops import Drops
 from clipaudit.corpora.shards import RawSample
+from clipaudit.errors import InputError
 from clipaudit.memorization.detectors import Detector
 from clipaudit.memorization.objects import objects_table, pictures_without_objects
 from clipaudit.models.pictures import PictureBatch, PictureSource
@@ -58,7 +59,8 @@ def detect_objects(
     edge. Rows whose image cannot be decoded, or for which the detector gives numbers that are not
     finite, are added to `drops` instead, so that rows in `samples` = rows out + drops. The values
     depend on the detector, the shard, `batch_size`, the device class and its threads, but not on
-    `workers` or on which shards are processed together.
+    `workers` or on which shards are processed together. Raise InputError for a side that the
+    detector does not take.
     """
     addresses = zip(samples["shard"].to_pylist(), samples["row"].to_pylist(), strict=True)
     sides = zip(samples["height"].to_pylist(), samples["width"].to_pylist(), strict=True)
@@ -66,6 +68,7 @@ def detect_objects(
     preparation = _preparation(detector, shorter_side)
     source = _PaddedPictures(shards, samples, preparation, batch_size=batch_size)
     detector.model.to(device).eval()
+    _refuse_side(detector, shorter_side, device)
     progress = Progress(_log, "detecting objects", total=source.total, unit="rows")
     done = bare = 0
     for batch in Workers(source.batches, workers=workers, pinned=device.type == "cuda"):
@@ -77,6 +80,20 @@ def detect_objects(
         bare += pictures_without_objects(table)
         progress.note(done)
     _log.info("%d of %d images show no object above %g", bare, done, threshold)
+
+
+def _refuse_side(detector: Detector, side: int, device: torch.device) -> None:
+    """Raise InputError if a detector of images of one size refuses those of `side` pixels."""
+    if detector.own_side is None or detector.own_side == side:
+        return
+    try:
+        with torch.inference_mode():
+            detector.model(pixel_values=torch.zeros((1, 3, side, side), device=device))
+    except (RuntimeError, ValueError) as error:
+        raise InputError(
+            f"the detector takes no images of {side} x {side} pixels ({error}). Set `shorter_side` "
+            f"to {detector.own_side}, the size in its preprocessor_config.json."
+        ) from error
 
 
 def _batch_objects(

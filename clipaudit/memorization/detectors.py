@@ -23,9 +23,19 @@ class Detector:
 
     @property
     def takes_padding(self) -> bool:
-        """Whether images keep their aspect ratio, padded, with a mask that marks their pixels."""
+        """Whether images keep their aspect ratio, padded, with a mask that marks their pixels.
+
+        They do not if the processor's size is a height and a width, as LW-DETR's: its windows
+        divide only such images.
+        """
         told = "pixel_mask" in inspect.signature(self.model.forward).parameters
-        return bool(told and getattr(self.processor, "do_pad", False))
+        return bool(told and getattr(self.processor, "do_pad", False) and self.own_side is None)
+
+    @property
+    def own_side(self) -> int | None:
+        """The height to which the processor would stretch images, None if it keeps their aspect."""
+        size = getattr(self.processor, "size", None) or {}
+        return size.get("height")
 
     def vocabulary(self) -> pa.Table:
         """Return the VOCABULARY: every label that the detector can give."""

@@ -12,7 +12,7 @@ import pytest
 import torch
 from PIL import Image
 from tinyclip import index, text_shards, without, write_shard
-from tinydetector import NAMES, write_detr, write_yolos
+from tinydetector import NAMES, write_detr, write_lw_detr, write_yolos
 
 from clipaudit.corpora.drops import Drops
 from clipaudit.corpora.images import open_picture
@@ -186,6 +186,31 @@ def test_values_equal_those_of_transformers(shards, detectors, name):
         order = torch.argsort(one["scores"], descending=True)
         np.testing.assert_allclose(row["scores"], one["scores"][order], atol=1e-5)
         assert sorted(row["labels"]) == sorted(one["labels"].tolist())
+
+
+def test_a_detector_of_images_of_one_size_gets_them_stretched(shards, tmp_path):
+    """LW-DETR and RF-DETR take a mask and their processors pad, but windows divide no others."""
+    write_lw_detr(tmp_path)
+    detector = load_detector(str(tmp_path), device=CPU)
+    pictures = [open_picture(first_image(raw.members)).rgb for raw in raw_samples(shards[2][1])]
+
+    table, drops = detected(shards, index(shards), detector, side=64)
+
+    inputs = detector.processor(pictures, return_tensors="pt")
+    with torch.inference_mode():
+        outputs = detector.model(**inputs)
+    wanted = detector.processor.post_process_object_detection(outputs, 0.0, [(40, 43)] * 5)
+    for row, one in zip(of_shard(table, 2).to_pylist(), wanted, strict=True):
+        np.testing.assert_allclose(row["scores"], np.sort(one["scores"])[::-1], atol=1e-3)
+    assert len(drops) == 0
+
+
+def test_a_side_that_a_detector_does_not_take_is_refused_with_its_own(shards, tmp_path):
+    write_lw_detr(tmp_path)
+    detector = load_detector(str(tmp_path), device=CPU)
+
+    with pytest.raises(InputError, match=r"no images of 80 x 80 pixels .* `shorter_side` to 64"):
+        detected(shards, index(shards), detector, side=80)
 
 
 def test_objects_are_sorted_by_score_and_boxes_are_within_the_image(shards, detector):
