@@ -84,7 +84,8 @@ def _describe(
     """Add the entities, the profile, and the description of the whole crate."""
     from rocrate.model.contextentity import ContextEntity
 
-    profile = {"@type": "CreativeWork", "name": "Process Run Crate", "version": "0.6"}
+    kinds = ["CreativeWork", "Profile"]  # what the profile requires, and what RO-Crate does
+    profile = {"@type": kinds, "name": "Process Run Crate", "version": "0.6"}
     for identifier, entity in {PROFILE: profile, **entities}.items():
         crate.add(ContextEntity(crate, identifier, properties=entity))
     actions = [{"@id": name} for name, each in entities.items() if each["@type"] == "CreateAction"]

@@ -47,14 +47,18 @@ class Entities:
         return self.add(f"#sha256-{file.digest}", "File", name=name, sha256=file.digest)
 
     def tool(self, record: Record) -> Reference:
-        """Return a step of clipaudit as a tool, with its code digest as version."""
+        """Return a step of clipaudit as a tool, with its code digest as version and URN.
+
+        RO-Crate requires a name, a URL and a version of software, and not `softwareVersion` too.
+        """
         step, code = record.ingredients.step, record.ingredients.code
         return self.add(
             f"#{step}-{code[:12]}",
             "SoftwareApplication",
             name=f"clipaudit, step {step}",
             description="The version is the SHA-256 of the code: script, modules, SQL.",
-            softwareVersion=code,
+            version=code,
+            url=f"urn:sha256:{code}",
         )
 
     def parameter(self, name: str, value: str) -> Reference:

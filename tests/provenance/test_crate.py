@@ -57,7 +57,19 @@ def test_the_crate_has_everything_that_its_profile_requires(run, options):
     for action in actions(found):
         assert set(action) >= REQUIRED
         assert action["instrument"].type == "SoftwareApplication"
-        assert action["instrument"]["softwareVersion"] == "c0de" * 16
+        assert action["instrument"]["version"] == "c0de" * 16
+
+
+@pytest.mark.parametrize("options", [{}, {"summary": True}])
+def test_the_profile_and_the_tools_have_what_ro_crate_1_3_requires_of_them(run, options):
+    """Since 1.2, software needs a name, a URL and a version, and `conformsTo` names profiles."""
+    found = crate(run, **options)
+
+    assert "Profile" in found.root_dataset["conformsTo"].type
+    tools = [each for each in found.contextual_entities if each.type == "SoftwareApplication"]
+    assert tools
+    for tool in tools:
+        assert {"name", "url", "version"} <= set(tool)
 
 
 @pytest.mark.parametrize("summary", [False, True])
