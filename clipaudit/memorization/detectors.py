@@ -66,8 +66,9 @@ def _refuse_processor(checkpoint: str, processor: Any) -> None:  # noqa: ANN401
             f"{checkpoint}: {type(processor).__name__} cannot convert the model's output to boxes. "
             "Give a checkpoint with an object-detection image processor."
         )
-    factor = getattr(processor, "rescale_factor", 1 / 255)
-    if not getattr(processor, "do_rescale", True) or abs(factor * 255 - 1) > 1e-6:
+    rescales = getattr(processor, "do_rescale", True)
+    factor = getattr(processor, "rescale_factor", 1 / 255) if rescales else 1
+    if abs(factor * 255 - 1) > 1e-6:
         raise InputError(
             f"{checkpoint}: its pixels are scaled by {factor}, not by 1/255. "
             "Give a checkpoint whose preprocessor_config.json rescales to 0 to 1."

@@ -1,5 +1,6 @@
 import copy
 import io
+import json
 import logging
 import os
 import shutil
@@ -112,6 +113,18 @@ def test_a_missing_checkpoint_is_refused(name, tmp_path, monkeypatch):
 
     with pytest.raises(InputError, match=f"{name}: neither a folder nor .* set HF_HOME"):
         load_detector(name, device=CPU)
+
+
+@pytest.mark.parametrize(
+    ("changed", "by"), [({"do_rescale": False}, "1"), ({"rescale_factor": 0.5}, "0.5")]
+)
+def test_a_detector_of_pixels_of_another_scale_is_refused(tmp_path, changed, by):
+    write_detr(tmp_path)
+    path = tmp_path / "preprocessor_config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changed))
+
+    with pytest.raises(InputError, match=f"scaled by {by}, not by 1/255"):
+        load_detector(str(tmp_path), device=CPU)
 
 
 @pytest.mark.parametrize("name", ["config.json", "preprocessor_config.json", "model.safetensors"])
