@@ -50,7 +50,7 @@ def test_brackets_are_explained_only_if_they_occur(site):
     assert "Brackets hold" not in site.page("index.html")
 
 
-def test_the_overview_names_the_samples_that_could_not_be_used(tmp_path, monkeypatch):
+def test_the_overview_names_the_samples_that_were_left_out(tmp_path, monkeypatch):
     drop = {"shard": 0, "row": 2, "key": "2", "stage": "index", "reason": "corrupt image"}
     site = TinySite(tmp_path, monkeypatch, ("drops_index", {"corpus": "web"}, [drop]))
 
