@@ -73,9 +73,9 @@ def audit(
 
     DATA are tars (webdatasets) or Parquet files with images, patterns such as
     'web/{00000..00041}.tar', folders of these, folders of images with captions in .txt files or
-    metadata.csv, or tables (.csv, .tsv, .jsonl) that name images and captions. The command reads
-    them in place and trains nothing. It writes the settings to settings.yaml in the folder --to. A
-    second call, also with more shards, computes only what is new.
+    metadata.csv, or tables (.csv, .tsv, .json, .jsonl, .token) that name images and captions. The
+    command reads them in place and trains nothing. It writes the settings to settings.yaml in the
+    folder --to. A second call, also with more shards, computes only what is new.
 
     \b
     Example:

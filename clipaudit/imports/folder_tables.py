@@ -1,8 +1,9 @@
 """Reads tables of images: each row names an image, and its caption or other fields.
 
 - `metadata` (as Hugging Face's ImageFolder) and `captions`, each as `.csv`, `.tsv` or `.jsonl`.
-- `captions.txt` if it is such a table, as that of Flickr8k.
+- `captions.txt` if it is such a table, as that of Flickr8k; `*.token`, the older form of Flickr's.
 - COCO's `captions_*.json`, and `annotations/captions_train2017.json` beside a folder `train2017`.
+- Karpathy's splits, `dataset_coco.json` and so on, and lists of objects in `captions*.json`.
 
 A row describes the image at its path from the table's folder, else the only image of its name.
 """
@@ -16,7 +17,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from clipaudit.corpora.shards import IMAGE_EXTENSIONS
 from clipaudit.errors import InputError
@@ -24,14 +25,23 @@ from clipaudit.plaindata import Json
 from clipaudit.plaintext import many, plain
 
 IMAGE_ENDINGS = tuple(f".{extension}" for extension in IMAGE_EXTENSIONS)
-TABLES = re.compile(r"(metadata|captions)\.(csv|tsv|jsonl)|captions\.txt|captions_.*\.json")
+TABLES = re.compile(
+    r"(metadata|captions)\.(csv|tsv|jsonl)|captions\.txt|captions(_.*)?\.json"
+    r"|dataset_(coco|flickr8k|flickr30k)\.json|.*\.token(\.txt)?"
+)
 FILE_COLUMNS = (  # the first one there is
     *("file_name", "filename", "file", "image", "path"),
     *("filepath", "file_path", "image_path", "image_name", "img_filename"),
 )
-TABLE_ENDINGS = (".csv", ".tsv", ".jsonl")
+_FLICKR = (".token", ".token.txt")  # lines such as "1000092795.jpg#0<tab>Two men ..."
+TABLE_ENDINGS = (".csv", ".tsv", ".jsonl", ".json", *_FLICKR)
 MAX_FIELD_CHARACTERS = 1 << 20  # of a cell: a longer one is not a caption
-_DELIMITERS = {".csv": ",;\t", ".tsv": "\t", ".txt": ",;\t"}  # the first that finds a file column
+_BAR = "|"  # as in Kaggle's Flickr30k, with spaces after it and without quotes
+_DELIMITERS = {  # the first that finds a file column
+    ".csv": f",;\t{_BAR}",
+    ".tsv": "\t",
+    ".txt": f",;\t{_BAR}",
+}
 
 
 @dataclass(frozen=True)
@@ -81,15 +91,23 @@ def read_table(table: Path) -> tuple[Path, Tables]:
     names that no image has. Raise InputError for a table that cannot be read or names no image.
     """
     rows = defaultdict[str, list[Json]](list)
-    for line, row in _rows(table):
-        rows[os.path.normpath(table.parent.absolute() / _named(table, line, row))].append(row)
+    try:
+        for line, row in _rows(table):
+            rows[os.path.normpath(table.parent.absolute() / _named(table, line, row))].append(row)
+    except _NoTableError:
+        raise InputError(
+            f"{table}: no table of images. It may be COCO's captions, Karpathy's splits, or a list "
+            "of objects that name an image each, such as "
+            '[{"file_name": "a.jpg", "caption": "a cat"}].'
+        ) from None
     found = {place: fields for place, fields in _merged(rows) if _is_image(place)}
     unmatched = sorted(rows.keys() - found.keys())
     if not found:
         raise InputError(
             f"{table}: names no image that exists and ends in {', '.join(IMAGE_ENDINGS)}; of "
             f"{many(len(rows), 'name')} the first is {plain(next(iter(rows), 'missing'))}. Write "
-            "absolute paths, or paths from the table's folder."
+            "absolute paths, or paths from the table's folder. Or name a folder that has the "
+            f"images, and in it this table as captions{table.suffix}."
         )
     folder = os.path.commonpath([os.path.dirname(place) for place in found])
     fields = {os.path.relpath(place, folder): row for place, row in found.items()}
@@ -169,10 +187,7 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the rows of a table, numbered from 1; raise _NoTableError for another file."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            if path.suffix in _DELIMITERS:
-                yield from enumerate(_separated(file, path.suffix), 1)
-            else:
-                yield from enumerate(_jsonl(file) if path.suffix == ".jsonl" else _coco(file), 1)
+            yield from enumerate(_read(file, path), 1)
     except UnicodeDecodeError as error:
         raise InputError(
             f"{path}: byte {error.object[error.start]:#x} is not UTF-8. Save it as UTF-8."
@@ -181,7 +196,15 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         raise InputError(f"{path}: cannot be read: {error}. Correct it, or remove it.") from error
 
 
-def _separated(file: Any, suffix: str) -> Iterator[dict[str, Any]]:  # noqa: ANN401
+def _read(file: TextIO, path: Path) -> Iterator[dict[str, Any]]:
+    if path.name.endswith(_FLICKR):
+        return _flickr(file)
+    if path.suffix in _DELIMITERS:
+        return _separated(file, path.suffix)
+    return _jsonl(file) if path.suffix == ".jsonl" else _json(file)
+
+
+def _separated(file: TextIO, suffix: str) -> Iterator[dict[str, Any]]:
     csv.field_size_limit(MAX_FIELD_CHARACTERS)
     header = file.readline()
     fitting = (
@@ -192,8 +215,12 @@ def _separated(file: Any, suffix: str) -> Iterator[dict[str, Any]]:  # noqa: ANN
     delimiter = next(fitting, None)
     if delimiter is None and suffix == ".txt":
         raise _NoTableError
+    bare = delimiter == _BAR
     reader = csv.DictReader(
-        itertools.chain([header], file), delimiter=delimiter or _DELIMITERS[suffix][0]
+        itertools.chain([header], file),
+        delimiter=delimiter or _DELIMITERS[suffix][0],
+        skipinitialspace=bare,
+        quoting=csv.QUOTE_NONE if bare else csv.QUOTE_MINIMAL,
     )
     for row in reader:
         extra = row.pop(None, None)
@@ -204,29 +231,66 @@ def _separated(file: Any, suffix: str) -> Iterator[dict[str, Any]]:  # noqa: ANN
         yield {name: text for name, text in row.items() if text}
 
 
-def _jsonl(file: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401
+def _flickr(file: TextIO) -> Iterator[dict[str, Any]]:
+    for number, line in enumerate(file, 1):
+        name, tab, caption = line.strip().partition("\t")
+        if not tab and name:
+            raise ValueError(f"line {number}: no tab between an image and its caption")
+        if tab:
+            yield {"file_name": re.sub(r"#\d+$", "", name), "caption": caption}
+
+
+def _jsonl(file: TextIO) -> Iterator[dict[str, Any]]:
     for number, line in enumerate(file, 1):
         if line.strip():
             try:
                 row = json.loads(line)
             except json.JSONDecodeError as error:  # it counts lines within this one
                 raise ValueError(f"line {number}, character {error.colno}: {error.msg}") from error
-            if not isinstance(row, dict):
-                raise ValueError(f"line {number} is a {type(row).__name__}, expected an object")
-            yield row
+            yield _object(row, f"line {number}")
 
 
-def _coco(file: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401
+def _object(row: object, place: str) -> dict[str, Any]:
+    if not isinstance(row, dict):
+        raise ValueError(f"{place} is a {type(row).__name__}, expected an object")
+    return row
+
+
+def _json(file: TextIO) -> Iterator[dict[str, Any]]:
     held = json.load(file)
     try:
-        names = {image["id"]: image["file_name"] for image in held["images"]}
-        captions = [(each["image_id"], each["caption"]) for each in held["annotations"]]
-        unknown = {image for image, _ in captions} - names.keys()
-    except (KeyError, TypeError):
+        if isinstance(held, list):
+            rows = _objects(held)
+        else:
+            rows = _coco(held) if "annotations" in held else _karpathy(held)
+    except (KeyError, TypeError, AttributeError):
         raise _NoTableError from None
+    return iter(rows)
+
+
+def _objects(held: list[Any]) -> list[dict[str, Any]]:
+    """Return a list of objects, such as BLIP's, which is a table if the first names an image."""
+    if not held or held[0].keys().isdisjoint(FILE_COLUMNS):
+        raise _NoTableError
+    return [_object(row, f"entry {number}") for number, row in enumerate(held, 1)]
+
+
+def _coco(held: Json) -> list[dict[str, Any]]:
+    names = {image["id"]: image["file_name"] for image in held["images"]}
+    captions = [(each["image_id"], each["caption"]) for each in held["annotations"]]
+    unknown = {image for image, _ in captions} - names.keys()
     if unknown:
         raise ValueError(
             f"a caption is of image_id {min(unknown, key=str)!r}, which `images` lacks"
         )
-    for image, caption in captions:
-        yield {"file_name": names[image], "caption": caption}
+    return [{"file_name": names[image], "caption": caption} for image, caption in captions]
+
+
+def _karpathy(held: Json) -> list[dict[str, Any]]:
+    """Return a row for each sentence, with the split that its image is in."""
+    rows = []
+    for image in held["images"]:
+        name = os.path.join(image.get("filepath", ""), image["filename"])
+        for sentence in image["sentences"]:
+            rows.append({"file_name": name, "caption": sentence["raw"], "split": image["split"]})
+    return rows

@@ -1,6 +1,7 @@
 """The data that `clipaudit audit` accepts, and the settings that it writes."""
 
 import io
+import json
 import os
 import subprocess
 import sys
@@ -137,6 +138,22 @@ def test_a_table_names_its_images_and_their_captions_as_for_open_clip(data, abso
     assert f"{data}/pairs.csv: 1 row of tables without an image, first {data}/gone.png" in said
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("blip.json", '[{"image": "pictures/cats/one.png", "caption": ["a", "b"]}]'),
+        ("results.token", "pictures/cats/one.png#0\ta\npictures/cats/one.png#1\tb\n"),
+    ],
+)
+def test_lists_of_objects_and_flickrs_captions_are_tables_too(data, name, text):
+    (data / name).write_text(text)
+    found = settings(data, [name])["corpora"]["train"]
+
+    assert (found["captions"], found["caption_field"]) == ("texts", "caption")
+    (row,) = map(json.loads, Path(found["shards"]).read_text().splitlines()[1:])
+    assert row["json"] == {"caption": ["a", "b"]}
+
+
 def test_a_table_with_images_of_another_folder_has_other_lists(data):
     (data / "pairs.csv").write_text("image\npictures/cats/one.png\n")
     first = settings(data, ["pairs.csv"])["corpora"]["train"]["shards"]
@@ -243,6 +260,7 @@ def test_a_field_without_texts_is_refused(data):
         ("pictures/cats/one.png", r"one\.png: a single image\. Name the folder .*/pictures/cats\."),
         ("list.txt", r"list\.txt: not a file that is read, which ends in \.tar, .*\.images\."),
         ("paths.csv", r"paths\.csv: names no image .* of 1 name the first is .*/one\.png\. Write"),
+        ("ids.json", r"ids\.json: no table of images\. It may be COCO's captions, Karpathy's spl"),
         ("ids.csv", r"ids\.csv: row 1 names no image: it has id, but none of file_name,"),
         ("page.tar", "page.tar: not a readable tar"),
         ("web/{00000..00002}.tar", "1 of 3 shards are missing, first .*00002"),
@@ -254,6 +272,7 @@ def test_files_without_data_are_refused_before_anything_is_written(
 ):
     (data / "paths.csv").write_text("path\none.png\n")
     (data / "ids.csv").write_text("id\n7\n")
+    (data / "ids.json").write_text('{"ids": [7]}')
     (data / "list.txt").write_text("one.png\n")
     (data / "page.tar").write_bytes(b"<html>" * 200)
 

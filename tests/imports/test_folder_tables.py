@@ -42,6 +42,9 @@ def caption_of(folder, lists, name):
         ("captions.txt", "image,caption\na.png,one\na.png,two\nb.v2.png,three\n"),
         ("captions.csv", "image_name;caption\na.png;one\na.png;two\nb.v2.png;three\n"),
         ("metadata.tsv", "filepath\tcaption\n/kaggle/a.png\tone\n/kaggle/a.png\ttwo\n"),
+        ("results.token", "a.png#0\tone\na.png#1\ttwo\n\nb.v2.png#0\tthree\n"),
+        ("Flickr8k.token.txt", "a.png#0\tone\na.png#1\ttwo\n"),
+        ("captions.json", '[{"image": "a.png", "caption": ["one", "two"]}]'),
     ],
 )
 def test_rows_of_one_image_are_its_captions_in_their_order(folder, tmp_path, name, text):
@@ -50,6 +53,29 @@ def test_rows_of_one_image_are_its_captions_in_their_order(folder, tmp_path, nam
     assert caption_of(folder, tmp_path / "lists", "cats/a.png") == (
         "texts",
         {"caption": ["one", "two"]},
+    )
+
+
+def test_the_bars_of_kaggles_flickr30k_separate_cells_without_quotes(folder, tmp_path):
+    rows = ("image_name| comment_number| comment", 'a.png| 0| "A", he said', "b.v2.png| 4  A dog")
+    (folder / "captions.csv").write_text("\n".join(rows))
+
+    assert caption_of(folder, tmp_path / "lists", "cats/a.png") == (
+        "none",
+        {"comment_number": "0", "comment": '"A", he said'},
+    )
+
+
+@pytest.mark.parametrize(("place", "beside"), [({}, "e.png"), ({"filepath": "cats"}, "a.png")])
+def test_karpathys_splits_give_captions_and_splits(folder, tmp_path, place, beside):
+    shutil.copyfile(folder / "cats/a.png", folder / "dogs" / beside)
+    image = {**place, "filename": "a.png", "split": "val"}
+    images = [{**image, "sentences": [{"raw": "one"}, {"raw": "two"}]}]
+    (folder / "dataset_coco.json").write_text(json.dumps({"images": images}))
+
+    assert caption_of(folder, tmp_path / "lists", "cats/a.png") == (
+        "texts",
+        {"caption": ["one", "two"], "split": "val"},
     )
 
 
@@ -105,6 +131,9 @@ def test_texts_with_the_names_of_tables_are_no_tables(folder, tmp_path):
         ("metadata.csv", "id\n7\n", r"if the table is about something else, give it another name"),
         ("metadata.csv", "file_name,text\na.png,caf\udce9\n", r"byte 0xe9 is not UTF-8\. Save it"),
         ("captions.jsonl", "[1]\n", r"line 1 is a list, expected an object"),
+        ("captions.json", '[{"image": "a.png"}, 1]', r"entry 2 is a int, expected an object"),
+        ("captions.json", '[{"image": "a.png"}, {}]', r"row 2 names no image: it has nothing"),
+        ("a.token", "a.png#0\tone\na.png two\n", r"line 2: no tab between an image and its cap"),
         ("metadata.csv", "file_name,text\na.png,b,c\n", r"1 more cells than the header"),
         ("metadata.csv", f"file_name,text\na.png,{'x' * 1_100_000}\n", r"field larger than"),
         ("metadata.csv", "file_name,text\na.png,b\na.png,b,c\n", r": line 3: a row has 1 more"),
