@@ -63,6 +63,19 @@ def reads_text(run: "Settings", name: str, where: str) -> None:
         )
 
 
+def check_own_training(
+    run: "Settings", name: str | None, chosen: Iterable[str], where: str, other: str
+) -> None:
+    """Reject an encoder whose model is trained on a set that is chosen by its embeddings."""
+    model = run.encoders[name].model if name is not None else None
+    manifest = model.partition("/")[2] if model is not None else ""
+    if manifest in chosen:
+        raise ValueError(
+            f"{where}: {name} is trained on {manifest}, which it chooses itself; let "
+            f"`encoders.{name}.model` name another set, such as {other}"
+        )
+
+
 def check_shards(run: "Settings", name: str, corpus: Corpus) -> None:
     """Reject shards that cannot be read or that are in the wrong folder."""
     where = f"corpora.{name}.{'shards' if corpus.metadata is None else 'metadata.files'}"

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from clipaudit.config.checks import known
-from clipaudit.config.pictures import has_pictures, without_pictures
+from clipaudit.config.checks import check_own_training, known
+from clipaudit.config.pictures import without_pictures
+from clipaudit.copies.manifests import copies_manifests
 from clipaudit.copies.settings import Copies
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ def check(run: "Settings", audit: Copies) -> None:
         known(name, run.corpora, "copies.test_sets", "corpora")
     for name in audit.encoders:
         known(name, run.encoders, "copies.encoders", "encoders")
+        chosen = copies_manifests(run, audit)
+        check_own_training(run, name, chosen, "copies.encoders", audit.train)
     for name in audit.test_sets:
         if audit.train in (name, run.source(name)) or name == run.source(audit.train):
             raise ValueError(
@@ -30,11 +33,6 @@ def check(run: "Settings", audit: Copies) -> None:
 def pictured(audit: Copies) -> Iterator[tuple[str, str]]:
     """Yield the settings whose corpora must have images, with each corpus."""
     yield "copies.train", audit.train
-
-
-def searched_sets(run: "Settings", audit: Copies) -> list[str]:
-    """Return the test sets that have images: those that can be searched for."""
-    return [name for name in audit.test_sets if has_pictures(run, name)]
 
 
 def left_out(run: "Settings", audit: Copies) -> list[str]:

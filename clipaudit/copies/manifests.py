@@ -2,13 +2,18 @@
 
 from typing import TYPE_CHECKING
 
-from clipaudit.copies.checks import searched_sets
+from clipaudit.config.pictures import has_pictures
 from clipaudit.copies.settings import Copies
 
 if TYPE_CHECKING:
     from clipaudit.config.settings import Settings
 
 WITHOUT_COPIES, WITHOUT_REPEATS = "without-copies", "without-repeats"
+
+
+def searched_sets(run: "Settings", audit: Copies) -> list[str]:
+    """Return the test sets that have images: those that can be searched for."""
+    return [name for name in audit.test_sets if has_pictures(run, name)]
 
 
 def copies_prunings(run: "Settings", audit: Copies) -> list[str]:

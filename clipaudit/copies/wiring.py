@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from clipaudit.copies.checks import searched_sets
-from clipaudit.copies.manifests import copies_prunings
+from clipaudit.copies.manifests import copies_prunings, searched_sets
 from clipaudit.copies.settings import Copies
 from clipaudit.steps import paths
 from clipaudit.wiring.models import ModelFiles

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from clipaudit.config.audits import Asked
-from clipaudit.config.checks import check_plugin, known, reads_text
-from clipaudit.memorization.points import points
+from clipaudit.config.checks import check_own_training, check_plugin, known, reads_text
+from clipaudit.memorization.points import points, set_manifests
 from clipaudit.memorization.settings import OWN_ANNOTATORS, Memorization
 
 if TYPE_CHECKING:
@@ -26,6 +26,10 @@ def check(run: "Settings", audit: Memorization) -> None:
     _check_given(audit)
     known(audit.recipe, run.recipes, "memorization.recipe", "recipes")
     known(audit.encoder, run.encoders, "memorization.encoder", "encoders")
+    for name, sources in set_manifests(audit, run.recipes).items():
+        for source in sources:
+            if audit.sources[source].duplicates == "semantic":
+                check_own_training(run, audit.encoder, [name], "memorization.encoder", source)
     for name in audit.baselines:
         known(name, run.encoders, "memorization.baselines", "encoders")
         reads_text(run, name, "memorization.baselines")

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from clipaudit.config.audits import Asked
-from clipaudit.config.checks import check_plugin, known, reads_text
+from clipaudit.config.checks import check_own_training, check_plugin, known, reads_text
 from clipaudit.config.training import Recipe
-from clipaudit.parrot.curated import curated_sets, derived_model_encoders
+from clipaudit.parrot.curated import curated_manifests, curated_sets, derived_model_encoders
 from clipaudit.parrot.settings import OWN_SPOTTERS, Parrot
 
 if TYPE_CHECKING:
@@ -83,6 +83,8 @@ def _check_curated_models(run: "Settings", audit: Parrot) -> None:
     if settings is None:
         return
     sets = curated_sets(settings)
+    chosen = curated_manifests(audit)
+    check_own_training(run, audit.encoder, chosen, "parrot.encoder", settings.corpus)
     evidence = audit.evidence
     of_setting = {"curations.recipes": settings.recipes}
     of_setting |= {

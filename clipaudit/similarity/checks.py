@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from clipaudit.config.audits import Asked
-from clipaudit.config.checks import known, reads_text
+from clipaudit.config.checks import check_own_training, known, reads_text
 from clipaudit.config.manifests import ALL, DEDUPLICATED, Size
 from clipaudit.config.pictures import can_train, has_pictures, pictured, without_pictures
 from clipaudit.similarity.prunings import bases, similarity_manifests, web
@@ -51,7 +51,12 @@ def _check_base(run: "Settings", audit: Similarity) -> None:
 
 def _check_models(run: "Settings", audit: Similarity) -> None:
     known(audit.encoder, run.encoders, "similarity.encoder", "encoders")
-    _check_own_training(run, audit)
+    chosen = [
+        name
+        for name, prunings in similarity_manifests(audit).items()
+        if any("." in pruning or pruning == DEDUPLICATED for pruning in prunings.values())
+    ]
+    check_own_training(run, audit.encoder, chosen, "similarity.encoder", audit.large)
     for name in audit.other_encoders:
         known(name, run.encoders, "similarity.other_encoders", "encoders")
     known(audit.recipe, run.recipes, "similarity.recipe", "recipes")
@@ -69,18 +74,6 @@ def _check_models(run: "Settings", audit: Similarity) -> None:
     by_labels = audit.supervised or audit.classifiers
     if audit.small is not None and by_labels and run.corpora[audit.small].labels is None:
         raise ValueError(f"corpora.{audit.small}.labels: classifiers need labels")
-
-
-def _check_own_training(run: "Settings", audit: Similarity) -> None:
-    """Raise ValueError if the audit's encoder is trained on a set that it chooses itself."""
-    model = run.encoders[audit.encoder].model
-    manifest = model.partition("/")[2] if model is not None else ""
-    prunings = similarity_manifests(audit).get(manifest, {}).values()
-    if any("." in pruning or pruning == DEDUPLICATED for pruning in prunings):
-        raise ValueError(
-            f"similarity.encoder: {audit.encoder} is trained on {manifest}, which it chooses "
-            f"itself; let `encoders.{audit.encoder}.model` name another set, such as {audit.large}"
-        )
 
 
 def _check_test_sets(run: "Settings", audit: Similarity) -> None:

@@ -112,7 +112,7 @@ def put(settings, value, *place):
         (["corpora", "large-deduplicated"], {"shards": "a.tar"},
          "similarity: it makes a manifest named large-deduplicated, a name that corpora has"),
         (["encoders", "own", "model"], "base/large-deduplicated",
-         "own is trained on large-deduplicated, which it chooses itself; let `encoders.own.model`"),
+         "similarity.encoder: own is trained on large-deduplicated, which it chooses itself; let"),
         (["corpora", "val", "classes"], [], "val.classes: Value should have at least 1 item"),
         (["corpora", "framed"], {"of": "val", "where": "true", "world": "glyph"},
          "`world` makes shards, and a split has those of its corpus; remove it"),

@@ -1,7 +1,7 @@
 """The figures of the copies audit: the share of each test set found, and the calibration."""
 
 from clipaudit.config.settings import Settings
-from clipaudit.copies.checks import searched_sets
+from clipaudit.copies.manifests import searched_sets
 from clipaudit.copies.reports.tables import KINDS, calibration_files, methods, pair_files
 from clipaudit.copies.settings import Copies
 from clipaudit.reports.specification import (

@@ -1,8 +1,7 @@
 """What the report's first page shows of the copies audit."""
 
 from clipaudit.config.settings import Settings
-from clipaudit.copies.checks import searched_sets
-from clipaudit.copies.manifests import WITHOUT_COPIES, copies_prunings
+from clipaudit.copies.manifests import WITHOUT_COPIES, copies_prunings, searched_sets
 from clipaudit.copies.settings import Copies
 from clipaudit.reports.front import Front, NextStep, Worst
 

@@ -3,7 +3,7 @@
 from typing import Literal
 
 from clipaudit.config.settings import Settings
-from clipaudit.copies.checks import searched_sets
+from clipaudit.copies.manifests import searched_sets
 from clipaudit.copies.pair_options import PairOptions
 from clipaudit.copies.settings import Copies
 from clipaudit.reports.specification import Gallery, gallery_of, part_files

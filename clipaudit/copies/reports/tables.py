@@ -1,9 +1,10 @@
 """The tables of the copies audit that the settings ask for."""
 
 from clipaudit.config.settings import Settings
-from clipaudit.copies.checks import left_out, searched_sets
+from clipaudit.copies.checks import left_out
 from clipaudit.copies.fixed import HASH, MOST
 from clipaudit.copies.kinds import COPIES
+from clipaudit.copies.manifests import searched_sets
 from clipaudit.copies.settings import Copies
 from clipaudit.reports.specification import (
     RelationRow,
