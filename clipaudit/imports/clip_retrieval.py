@@ -11,9 +11,9 @@ from clipaudit.embeddings.embedding_files import EmbeddingFiles
 from clipaudit.errors import InputError
 from clipaudit.imports.blocks import Imported, file_patterns
 from clipaudit.imports.listed import listed_corpus
+from clipaudit.imports.recognition import ARRAYS
 from clipaudit.plaintext import many
 
-ARRAYS = ("img_emb", "images")  # folders of clip-retrieval, and of LAION-400M's embeddings
 _TRIED_ROWS = 1000  # of each file, evenly spaced: the workflow checks every row that it takes
 
 

@@ -9,6 +9,7 @@ from clipaudit.corpora.shards import IMAGE_EXTENSIONS, TABLE
 from clipaudit.errors import InputError
 from clipaudit.plaintext import many, plain
 
+ARRAYS = ("img_emb", "images")  # folders of clip-retrieval, and of LAION-400M's embeddings
 TAR_ENDINGS = (".tar", ".tar.gz", ".tgz")
 
 
@@ -24,7 +25,7 @@ def recognise(folder: Path) -> str | None:
             f"{folder}: cannot be listed ({error.strerror}). Check its rights."
         ) from error
     stems = {name.removesuffix(".npz") for name in names if name.endswith(".npz")}
-    if {"img_emb", "metadata"} <= names:
+    if "metadata" in names and any(any((folder / each).glob("img_emb_*.npy")) for each in ARRAYS):
         return "clip-retrieval"
     if (folder / "test/nshards.txt").is_file():  # class names may also lie beside images
         return "clip-benchmark"

@@ -9,6 +9,8 @@ from clipaudit.imports.recognition import recognise
     ("names", "importer"),
     [
         (["img_emb/img_emb_0.npy", "metadata/metadata_0.parquet"], "clip-retrieval"),
+        (["images/img_emb_0.npy", "metadata/metadata_0.parquet"], "clip-retrieval"),
+        (["images/0.jpg", "metadata/0.json"], "folder"),
         (["classnames.txt", "test/0.tar", "test/nshards.txt"], "clip-benchmark"),
         (["shards/small/00000.tar", "metadata/small/a.parquet"], "datacomp"),
         (["0a1b.parquet", "0a1b.npz"], "datacomp"),
