@@ -90,6 +90,11 @@ def _called_images(schema: pa.Schema) -> set[str]:
         return set()  # written by something else
 
 
+def holds_images(field: pa.Field) -> bool:
+    """Return whether a column may hold images: bytes, or bytes and a path."""
+    return is_bytes(field.type) or (pa.types.is_struct(field.type) and _holds_bytes(field))
+
+
 def _holds_bytes(field: pa.Field) -> bool:
     at = field.type.get_field_index("bytes")
     return at >= 0 and is_bytes(field.type.field(at).type)
@@ -114,14 +119,15 @@ def _only_paths(metadata: pq.FileMetaData, image: str) -> bool:
 
 
 def _json_columns(schema: pa.Schema, image: str) -> list[str]:
-    return [each.name for each in schema if each.name != image and _fits_json(each.type)]
+    return [each.name for each in schema if each.name != image and fits_json(each.type)]
 
 
-def _fits_json(kind: pa.DataType) -> bool:
+def fits_json(kind: pa.DataType) -> bool:
+    """Return whether values are texts, numbers, or lists of these."""
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        return _fits_json(kind.value_type)
+        return fits_json(kind.value_type)
     if pa.types.is_dictionary(kind):
-        return _fits_json(kind.value_type)
+        return fits_json(kind.value_type)
     texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
     numbers = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean)
     return any(fits(kind) for fits in (*texts, *numbers))

@@ -20,7 +20,7 @@ from clipaudit.corpora.shards import IMAGE_EXTENSIONS, LIST, TABLE, is_tar, raw_
 from clipaudit.errors import ConfigError, InputError
 from clipaudit.imports.asked_encoder import encoder_name, encoder_sections
 from clipaudit.imports.blocks import block_text, file_patterns
-from clipaudit.imports.folder_tables import TABLE_ENDINGS, read_table
+from clipaudit.imports.folder_tables import TABLE_ENDINGS, names_images, read_table
 from clipaudit.imports.image_folder import list_folder, list_table, listed_notes
 from clipaudit.imports.plain_shards import find_shards
 from clipaudit.imports.recognition import TAR_ENDINGS, recognise
@@ -179,8 +179,9 @@ def _files(argument: str, say: Callable[[str], object]) -> list[str]:
         return expand_shards(argument)
     if Path(argument).is_dir() and recognise(Path(argument)) == "folder":
         return []
-    if Path(argument).is_file() and argument.endswith(TABLE_ENDINGS):
-        read_table(Path(argument))  # raises for another content
+    path = Path(argument)
+    if path.is_file() and (argument.endswith(TABLE_ENDINGS) or names_images(path)):
+        read_table(path)  # raises for another content
         return []
     found = find_shards([argument], say=say)
     for path in found:

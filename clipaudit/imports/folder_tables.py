@@ -1,6 +1,7 @@
 """Reads tables of images: each row names an image, and its caption or other fields.
 
-- `metadata` (as Hugging Face's ImageFolder) and `captions`, each as `.csv`, `.tsv` or `.jsonl`.
+- `metadata` (as Hugging Face's ImageFolder) and `captions`, each as `.csv`, `.tsv`, `.jsonl` or
+  `.parquet`.
 - `captions.txt` if it is such a table, as that of Flickr8k; `*.token`, the older form of Flickr's.
 - COCO's `captions_*.json`, and `annotations/captions_train2017.json` beside a folder `train2017`.
 - Karpathy's splits, `dataset_coco.json` and so on, and lists of objects in `captions*.json`.
@@ -19,14 +20,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
-from clipaudit.corpora.shards import IMAGE_EXTENSIONS
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from clipaudit.corpora.image_tables import fits_json, holds_images
+from clipaudit.corpora.shards import IMAGE_EXTENSIONS, TABLE
 from clipaudit.errors import InputError
 from clipaudit.plaindata import Json
 from clipaudit.plaintext import many, plain
 
 IMAGE_ENDINGS = tuple(f".{extension}" for extension in IMAGE_EXTENSIONS)
 TABLES = re.compile(
-    r"(metadata|captions)\.(csv|tsv|jsonl)|captions\.txt|captions(_.*)?\.json"
+    r"(metadata|captions)\.(csv|tsv|jsonl|parquet)|captions\.txt|captions(_.*)?\.json"
     r"|dataset_(coco|flickr8k|flickr30k)\.json|.*\.token(\.txt)?"
 )
 FILE_COLUMNS = (  # the first one there is
@@ -82,6 +87,18 @@ def read_tables(folder: Path, images: Collection[str]) -> Tables:
         for place, fields in _merged(rows):
             found[place] = {**found.get(place, {}), **fields}
     return Tables(found, sorted(found.keys() - paths), others)
+
+
+def names_images(path: Path) -> bool:
+    """Return whether a Parquet file names images by a column of paths, and stores none."""
+    if path.suffix != TABLE:
+        return False
+    try:
+        schema = pq.read_schema(path)
+    except (OSError, pa.ArrowException):
+        return False
+    texts = {each.name for each in schema if fits_json(each.type)}
+    return not texts.isdisjoint(FILE_COLUMNS) and not any(map(holds_images, schema))
 
 
 def read_table(table: Path) -> tuple[Path, Tables]:
@@ -186,14 +203,26 @@ def _distinct(rows: Sequence[Json]) -> dict[str, list[Any]]:
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the rows of a table, numbered from 1; raise _NoTableError for another file."""
     try:
+        if path.suffix == TABLE:
+            yield from enumerate(_parquet(path), 1)
+            return
         with path.open(encoding="utf-8-sig", newline="") as file:
             yield from enumerate(_read(file, path), 1)
     except UnicodeDecodeError as error:
         raise InputError(
             f"{path}: byte {error.object[error.start]:#x} is not UTF-8. Save it as UTF-8."
         ) from error
-    except (OSError, ValueError, csv.Error, RecursionError) as error:
+    except (OSError, ValueError, csv.Error, RecursionError, pa.ArrowException) as error:
         raise InputError(f"{path}: cannot be read: {error}. Correct it, or remove it.") from error
+
+
+def _parquet(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a Parquet file, without null and NaN."""
+    file = pq.ParquetFile(path)
+    columns = [each.name for each in file.schema_arrow if fits_json(each.type)]
+    for batch in file.iter_batches(columns=columns):
+        for row in batch.to_pylist():
+            yield {name: held for name, held in row.items() if held is not None and held == held}
 
 
 def _read(file: TextIO, path: Path) -> Iterator[dict[str, Any]]:

@@ -101,7 +101,7 @@ def listed_notes(listed: Listed) -> list[str]:
     for fault, found in sorted(listed.faulty.items()):
         notes.append(f"{found:,} of them cannot be used ({fault}); they are listed in `drops`")
     notes += others_notes(listed.others)
-    if tables := sorted(listed.others.keys() & {".csv", ".tsv", ".jsonl"}):
+    if tables := sorted(listed.others.keys() & {".csv", ".tsv", ".jsonl", ".parquet"}):
         notes.append(
             f"a table with the images' captions is read if it is named captions{tables[0]}"
         )

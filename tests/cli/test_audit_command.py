@@ -154,6 +154,22 @@ def test_lists_of_objects_and_flickrs_captions_are_tables_too(data, name, text):
     assert row["json"] == {"caption": ["a", "b"]}
 
 
+def test_a_parquet_file_of_paths_is_a_table(data):
+    columns = {"filepath": ["pictures/cats/one.png"] * 2, "title": ["a", "b"], "score": [0.5, None]}
+    pq.write_table(pa.table(columns), data / "pairs.parquet")
+    found = settings(data, [f"{data}/pairs.parquet"])["corpora"]["train"]
+
+    assert (found["captions"], found["caption_field"]) == ("texts", "title")
+    (row,) = map(json.loads, Path(found["shards"]).read_text().splitlines()[1:])
+    assert row["json"] == {"title": ["a", "b"], "score": 0.5}
+
+
+def test_a_parquet_file_of_images_with_their_names_is_no_table(data):
+    pq.write_table(pa.table({"jpg": [png()], "file_name": ["7.png"]}), data / "own.parquet")
+
+    assert settings(data, ["own.parquet"])["corpora"]["train"]["shards"] == f"{data}/own.parquet"
+
+
 def test_a_table_with_images_of_another_folder_has_other_lists(data):
     (data / "pairs.csv").write_text("image\npictures/cats/one.png\n")
     first = settings(data, ["pairs.csv"])["corpora"]["train"]["shards"]

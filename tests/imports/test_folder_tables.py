@@ -1,9 +1,12 @@
 """Tables in a folder of images give captions and fields, or are left out and counted."""
 
 import json
+import math
 import os
 import shutil
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from clipaudit.errors import InputError
@@ -54,6 +57,17 @@ def test_rows_of_one_image_are_its_captions_in_their_order(folder, tmp_path, nam
         "texts",
         {"caption": ["one", "two"]},
     )
+
+
+def test_hugging_faces_metadata_may_be_parquet(folder, tmp_path):
+    table = {"file_name": ["cats/a.png", "dogs/b.v2.png"], "text": ["one", None]}
+    table |= {"taken": pa.array([0, 1], pa.timestamp("s")), "score": [0.5, math.nan]}
+    pq.write_table(pa.table(table), folder / "metadata.parquet")
+    found = [
+        caption_of(folder, tmp_path / "lists", name) for name in ("cats/a.png", "dogs/b.v2.png")
+    ]
+
+    assert found == [("text", {"text": "one", "score": 0.5}), ("text", {})]
 
 
 def test_the_bars_of_kaggles_flickr30k_separate_cells_without_quotes(folder, tmp_path):
@@ -130,6 +144,7 @@ def test_texts_with_the_names_of_tables_are_no_tables(folder, tmp_path):
         ("metadata.csv", "text\na cat\n", r"metadata\.csv: row 1 names no image: it has text, but"),
         ("metadata.csv", "id\n7\n", r"if the table is about something else, give it another name"),
         ("metadata.csv", "file_name,text\na.png,caf\udce9\n", r"byte 0xe9 is not UTF-8\. Save it"),
+        ("metadata.parquet", "PAR1", r"metadata\.parquet: cannot be read: .*Correct it, or remove"),
         ("captions.jsonl", "[1]\n", r"line 1 is a list, expected an object"),
         ("captions.json", '[{"image": "a.png"}, 1]', r"entry 2 is a int, expected an object"),
         ("captions.json", '[{"image": "a.png"}, {}]', r"row 2 names no image: it has nothing"),
