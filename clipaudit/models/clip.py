@@ -212,7 +212,8 @@ def _refuse_other_config(path: Path, definition: Definition, preparation: Defini
     stated = bool(config["model_cfg"].get("quick_gelu", False))
     other = [] if stated == bool(definition.get("quick_gelu", False)) else ["quick_gelu"]
     prepared = merge_preprocess_dict(preparation, config.get("preprocess_cfg", {}))
-    other += [name for name in ("mean", "std") if list(prepared[name]) != list(preparation[name])]
+    ours, theirs = (json.loads(json.dumps(each)) for each in (preparation, prepared))
+    other += [name for name in ours if name != "size" and ours[name] != theirs[name]]
     if other:
         raise InputError(
             f"{path}: {DIRECTORY_CONFIG} beside it states another {', '.join(other)} than the "

@@ -189,10 +189,13 @@ def test_a_pretrained_file_is_loaded(architecture, clip, tmp_path):
     [
         ("model_cfg", {"quick_gelu": True}, "quick_gelu"),
         ("preprocess_cfg", {"mean": [0.5, 0.5, 0.5]}, "mean"),
+        ("preprocess_cfg", {"interpolation": "bilinear"}, "interpolation"),
+        ("preprocess_cfg", {"resize_mode": "squash"}, "resize_mode"),
+        ("preprocess_cfg", {"size": 448, "interpolation": "bicubic"}, None),
         ("model_cfg", {}, None),
     ],
 )
-def test_a_file_whose_config_states_another_activation_or_mean_is_refused(
+def test_a_file_whose_config_states_another_activation_or_preparation_is_refused(
     architecture, clip, tmp_path, part, stated, name
 ):
     config = {"model_cfg": architecture.definition, "preprocess_cfg": {}}
