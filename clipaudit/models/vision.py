@@ -19,6 +19,7 @@ from clipaudit.models.checkpoints import checkpoint_folder, load_with_processor,
 from clipaudit.models.transforms import timm_preparation
 
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")  # in timm's hub folders
+RADIO_ALIGNED = ("base_patch16_radio_v3", "huge_patch16_radio_v3")  # timm's _RADIO_ALIGN_CORNERS
 
 
 class Timm:
@@ -56,11 +57,8 @@ class Timm:
             weights = load_state_dict(str(path), weights_only=True)
         except UNREADABLE as error:
             raise InputError(f"{path}: not a checkpoint of only weights: {error}") from error
-        adapted = getattr(sys.modules[type(made).__module__], "checkpoint_filter_fn", None)
-        try:  # timm converts weights of other versions, or for images of another size
-            report = made.load_state_dict(
-                adapted(weights, made) if adapted else weights, strict=False
-            )
+        try:
+            report = made.load_state_dict(_adapted(weights, made), strict=False)
         except REFUSALS as error:  # torch's message gives the names and both shapes
             raise InputError(f"{path}: its weights do not fit {model}: {error}") from error
         gaps = {"missing_keys": report.missing_keys, "mismatched_keys": []}
@@ -76,6 +74,24 @@ class Timm:
         with torch.inference_mode():
             batch = self._preparation.tensor(torch.from_numpy(np.stack(prepared)), self._device)
             return np.asarray(self._model(batch).float().cpu().numpy())
+
+
+def _adapted(weights: Mapping[str, Any], made: Any) -> Mapping[str, Any]:  # noqa: ANN401
+    """Return weights of another version, or for images of another size, as timm converts them.
+
+    By their names, timm resamples positions and patches of FlexiViT and RADIO without antialias.
+    """
+    module, name = type(made).__module__, made.pretrained_cfg["architecture"]
+    convert = getattr(sys.modules[module], "checkpoint_filter_fn", None)
+    if convert is None:
+        return weights
+    options: dict[str, Any] = {}
+    if module == "timm.models.vision_transformer" and ("flexi" in name or "radio" in name):
+        options = {"interpolation": "bilinear", "antialias": False}
+        if "radio" in name:
+            options["align_corners"] = any(each in name for each in RADIO_ALIGNED)
+    converted: Mapping[str, Any] = convert(weights, made, **options)
+    return converted
 
 
 def _cached(model: str, hub_name: str | None) -> Path:

@@ -67,6 +67,22 @@ def test_a_timm_model_accepts_another_image_size(vit):
     assert encoder.embed(PICTURES).shape == (3, 64)
 
 
+def test_flexivit_and_radio_are_resized_as_by_timm(tmp_path):
+    file = str(tmp_path / "weights.safetensors")
+    for name in ("flexivit_small", "vit_base_patch16_radio_v3"):
+        source = timm.create_model(name, depth=1)
+        save_file(source.state_dict(), file)
+        arguments = {"depth": 1, "img_size": 96}
+        overlay = {"file": file, "custom_load": False}
+        wanted = timm.create_model(
+            name, pretrained=True, pretrained_cfg_overlay=overlay, num_classes=0, **arguments
+        )
+
+        found = Timm(model=name, checkpoint=file, arguments=arguments, device="cpu")
+
+        assert torch.equal(found._model.pos_embed, wanted.pos_embed)
+
+
 def test_weights_of_another_timm_model_are_refused(vit):
     with pytest.raises(InputError, match="weights of the model are not in the file"):
         Timm(model="test_resnet", checkpoint=vit[1], device="cpu")
