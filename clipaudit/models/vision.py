@@ -126,6 +126,8 @@ class Transformers:
         model, self._processor, report = load_with_processor(AutoModel, checkpoint, kind="vision")
         pooler = "pooler." if output == "cls" else ""  # classifiers have no weights of a pooler
         refuse_gaps(checkpoint, report, kind="that was trained to embed images", unused=pooler)
+        if model.config.model_type == "vit_mae":  # else it leaves out 3 of 4 patches at random
+            model.embeddings.random_masking = _all_patches
         self._place, self._output = checkpoint, output
         self._device = torch.device(device)
         self._model = getattr(model, "vision_model", model).to(self._device).eval()
@@ -146,3 +148,8 @@ class Transformers:
                     f"{self._place}: the model has no pooled output. Set options.output to cls."
                 )
             return np.asarray(chosen.float().cpu().numpy())
+
+
+def _all_patches(patches: torch.Tensor, noise: None = None) -> tuple[torch.Tensor, None, None]:
+    """Return all patches, in place of ViTMAE's `random_masking`, which is for pretraining."""
+    return patches, None, None

@@ -123,6 +123,22 @@ def test_the_vision_model_of_a_clip_model_is_used(tmp_path):
     assert found.shape == (3, 16)
 
 
+def test_a_masked_autoencoder_sees_all_patches(tmp_path):
+    from transformers import ViTImageProcessor, ViTMAEConfig, ViTMAEForPreTraining, ViTModel
+
+    ViTMAEForPreTraining(ViTMAEConfig(**TINY)).save_pretrained(tmp_path)
+    processor = ViTImageProcessor(size={"height": 32, "width": 32})
+    processor.save_pretrained(tmp_path)
+    unmasked = ViTModel.from_pretrained(tmp_path, add_pooling_layer=False).eval()
+    with torch.no_grad():
+        images = processor(images=PICTURES, return_tensors="pt")
+        wanted = unmasked(**images).last_hidden_state[:, 0].numpy()
+
+    found = Transformers(checkpoint=str(tmp_path), output="cls", device="cpu").embed(PICTURES)
+
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+
+
 def test_the_project_registers_both_encoders():
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
     registered = project["entry-points"]["clipaudit.encoders"]
