@@ -5,6 +5,7 @@ in that order. Weights are read from safetensors, or by torch.load(weights_only=
 """
 
 import difflib
+import json
 import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -131,7 +132,41 @@ def load(settings: Classifier, *, classes: int) -> ImageClassifier:
     data = resolve_model_data_config(  # type: ignore[no-untyped-call]
         model, args=settings.model_arguments
     )
+    if settings.checkpoint is not None:
+        refuse_other_preparation(
+            Path(settings.checkpoint), settings.model, data, settings.model_arguments
+        )
     return ImageClassifier(model, timm_preparation(data), classes)
+
+
+def refuse_other_preparation(
+    path: Path, model: str, data: Mapping[str, Any], arguments: Mapping[str, Any]
+) -> None:
+    """Raise InputError if timm's config.json beside weights states another preparation.
+
+    `data` are timm's settings of `model`. A size among its `arguments` is the user's choice.
+    """
+    try:
+        config = json.loads((path.parent / "config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return
+    stated = config.get("pretrained_cfg") if isinstance(config, dict) else None
+    if not isinstance(stated, dict):
+        return
+    ours = json.loads(json.dumps(data))  # lists, as in the file
+    chosen = {"input_size"} if "img_size" in arguments else set()
+    other = [
+        f"{name} {stated[name]} (that of {model}: {ours[name]})"
+        for name in ours
+        if name not in chosen and stated.get(name) not in (None, ours[name])
+    ]
+    if other:
+        tagged = ".".join(filter(None, (get_arch_name(model), stated.get("tag"))))
+        raise InputError(
+            f"{path}: config.json beside it states another preparation of images: "
+            f"{', '.join(other)}. Name the model with the tag of its weights ({tagged}), "
+            f"or move config.json away to prepare images as for {model}."
+        )
 
 
 def _pretrained(settings: Classifier) -> torch.nn.Module:

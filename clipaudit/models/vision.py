@@ -42,7 +42,13 @@ class Timm:
         from timm.models import load_state_dict
 
         from clipaudit.config.supervised import DECIDED_ELSEWHERE
-        from clipaudit.models.classifiers import REFUSALS, UNREADABLE, create, known_model
+        from clipaudit.models.classifiers import (
+            REFUSALS,
+            UNREADABLE,
+            create,
+            known_model,
+            refuse_other_preparation,
+        )
 
         given = dict(arguments or {})
         taken = [name for name in given if name in DECIDED_ELSEWHERE]
@@ -64,6 +70,8 @@ class Timm:
         gaps = {"missing_keys": report.missing_keys, "mismatched_keys": []}
         refuse_gaps(str(path), gaps, kind=f"for {model}")
         settings = resolve_model_data_config(made, args=given)  # type: ignore[no-untyped-call]
+        if checkpoint:
+            refuse_other_preparation(path, model, settings, given)
         self._preparation = timm_preparation(settings)
         self._device = torch.device(device)
         self._model = made.to(self._device).eval()

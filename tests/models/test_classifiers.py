@@ -6,6 +6,7 @@ import torch
 from PIL import Image
 from pydantic import ValidationError
 from safetensors.torch import save_file
+from timm.models import save_for_hf
 from torchvision.transforms import (
     CenterCrop,
     Compose,
@@ -25,6 +26,7 @@ from clipaudit.models.classifiers import (
     training_preparation,
 )
 from clipaudit.models.clip import weights_bytes
+from clipaudit.models.vision import Timm
 
 NARROW = {"layers": [1, 1, 1, 1], "channels": [16, 16, 16, 16]}
 RECIPE = SupervisedRecipe(model_arguments=NARROW, image_size=32)
@@ -199,6 +201,25 @@ def test_a_file_that_holds_more_or_less_than_weights_is_refused(tmp_path, traine
 
     with pytest.raises(InputError, match=f"{name}: not a checkpoint of only weights"):
         load(narrow(path), classes=5)
+
+
+@pytest.mark.parametrize(
+    "opened", [lambda given: load(Classifier(**given), classes=1000), lambda given: embedder(given)]
+)
+def test_a_config_beside_a_checkpoint_must_state_the_models_preparation(tmp_path, opened):
+    model = timm.create_model("test_resnet.r160_in1k")
+    given = {"model": "test_resnet", "checkpoint": str(tmp_path / "model.safetensors")}
+
+    save_for_hf(model, tmp_path, safe_serialization=True)
+    assert opened(given)
+
+    save_for_hf(model, tmp_path, safe_serialization=True, data_config={"crop_pct": 0.5})
+    with pytest.raises(InputError, match=r"another .* crop_pct 0\.5 .*\(test_resnet\.r160_in1k\)"):
+        opened(given)
+
+
+def embedder(given):
+    return Timm(**given, device="cpu")
 
 
 def test_a_missing_checkpoint_is_refused(tmp_path):
