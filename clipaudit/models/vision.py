@@ -4,6 +4,7 @@ They are plug-ins like others. Weights are read from local files or the hub cach
 and without code of the checkpoint.
 """
 
+import inspect
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -139,6 +140,7 @@ class Transformers:
         self._place, self._output = checkpoint, output
         self._device = torch.device(device)
         self._model = getattr(model, "vision_model", model).to(self._device).eval()
+        self._taken = inspect.signature(self._model.forward).parameters  # some also take masks
 
     def embed(self, pictures: Sequence[UInt8[np.ndarray, "_ _ 3"]]) -> Float32[np.ndarray, "n d"]:
         """Return the chosen output for the images."""
@@ -146,7 +148,8 @@ class Transformers:
             images=list(pictures), return_tensors="pt", input_data_format="channels_last"
         )
         with torch.inference_mode():
-            given = self._model(pixel_values=prepared["pixel_values"].to(self._device))
+            taken = [name for name in prepared if name in self._taken]
+            given = self._model(**{name: prepared[name].to(self._device) for name in taken})
             if self._output == "cls":
                 chosen = given.last_hidden_state[:, 0]
             elif getattr(given, "pooler_output", None) is not None:

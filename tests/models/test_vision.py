@@ -123,6 +123,24 @@ def test_the_vision_model_of_a_clip_model_is_used(tmp_path):
     assert found.shape == (3, 16)
 
 
+def test_a_model_of_images_in_their_own_aspect_gets_its_processors_mask(tmp_path):
+    from transformers import Siglip2Config, Siglip2ImageProcessor, Siglip2Model
+
+    vision = {name: value for name, value in TINY.items() if name != "image_size"}
+    text = {name: TINY[name] for name in list(TINY)[:4]}
+    config = Siglip2Config(vision_config=vision | {"num_patches": 16}, text_config=text)
+    model = Siglip2Model(config).eval()
+    model.save_pretrained(tmp_path)
+    processor = Siglip2ImageProcessor(patch_size=8, max_num_patches=16)
+    processor.save_pretrained(tmp_path)
+    with torch.no_grad():
+        wanted = model.get_image_features(**processor(images=PICTURES, return_tensors="pt"))
+
+    found = Transformers(checkpoint=str(tmp_path), device="cpu").embed(PICTURES)
+
+    np.testing.assert_allclose(found, wanted.pooler_output.numpy(), rtol=1e-4, atol=1e-5)
+
+
 def test_a_masked_autoencoder_sees_all_patches(tmp_path):
     from transformers import ViTImageProcessor, ViTMAEConfig, ViTMAEForPreTraining, ViTModel
 
