@@ -1,5 +1,6 @@
 """Turns the encoder of `clipaudit audit --encoder` into sections of settings."""
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from clipaudit.config.plugins import offered
 from clipaudit.errors import ConfigError, InputError
 
 TIMM = "timm/"
+TIMM_WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 
 
 def encoder_name(asked: str) -> str:
@@ -81,11 +83,27 @@ def _of_folder(folder: Path) -> dict[str, Any]:
     if (folder / "open_clip_config.json").is_file():
         return {"directory": str(folder.absolute())}
     if (folder / "config.json").is_file():
+        if timms := _of_timms_folder(folder):
+            return {"plugin": "timm", "options": timms}
         return {"plugin": "transformers", "options": {"checkpoint": str(folder.absolute())}}
     raise InputError(
         f"--encoder {folder}: has neither open_clip_config.json nor config.json. Give the folder "
         "of a model that open_clip or transformers saved."
     )
+
+
+def _of_timms_folder(folder: Path) -> dict[str, Any]:
+    """Return the options of a folder in the layout of timm's hub; none for another folder."""
+    try:
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    weights = [folder / name for name in TIMM_WEIGHTS if (folder / name).is_file()]
+    if not isinstance(config, dict) or "pretrained_cfg" not in config or not weights:
+        return {}
+    tag = config["pretrained_cfg"].get("tag")
+    model = f"{config.get('architecture')}.{tag}" if tag else config.get("architecture")
+    return {"model": model, "checkpoint": str(weights[0].absolute())}
 
 
 def _encoder(title: str, encoder: dict[str, Any]) -> dict[str, dict[str, Any]]:

@@ -457,6 +457,19 @@ def test_model_folders_are_identified_by_their_files(data):
         encoder_sections(str(data / "none"))
 
 
+def test_a_folder_of_timm_is_loaded_by_timm(data):
+    (data / "dino").mkdir()
+    (data / "dino/model.safetensors").write_bytes(b"")
+    config = {"architecture": "resnet50", "pretrained_cfg": {"tag": "tv_in1k"}}
+    (data / "dino/config.json").write_text(json.dumps(config))
+
+    (section,) = encoder_sections(str(data / "dino"))["encoders"].values()
+
+    checkpoint = str(data / "dino/model.safetensors")
+    assert section["plugin"] == "timm"
+    assert section["options"] == {"model": "resnet50.tv_in1k", "checkpoint": checkpoint}
+
+
 def test_a_name_that_is_not_an_encoder_is_answered_with_the_choices():
     with pytest.raises(InputError, match=r"--encoder clip: neither a folder, .*Give one of these"):
         encoder_sections("clip")
