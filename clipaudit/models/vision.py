@@ -88,7 +88,8 @@ class Timm:
 def _adapted(weights: Mapping[str, Any], made: Any) -> Mapping[str, Any]:  # noqa: ANN401
     """Return weights of another version, or for images of another size, as timm converts them.
 
-    By their names, timm resamples positions and patches of FlexiViT and RADIO without antialias.
+    By their names, timm resamples positions and patches of FlexiViT and RADIO without antialias,
+    and renames the scales of DeiT-3's layers.
     """
     module, name = type(made).__module__, made.pretrained_cfg["architecture"]
     convert = getattr(sys.modules[module], "checkpoint_filter_fn", None)
@@ -99,6 +100,8 @@ def _adapted(weights: Mapping[str, Any], made: Any) -> Mapping[str, Any]:  # noq
         options = {"interpolation": "bilinear", "antialias": False}
         if "radio" in name:
             options["align_corners"] = any(each in name for each in RADIO_ALIGNED)
+    elif name.startswith("deit3"):
+        options = {"adapt_layer_scale": True}
     converted: Mapping[str, Any] = convert(weights, made, **options)
     return converted
 

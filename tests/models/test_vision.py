@@ -83,6 +83,21 @@ def test_flexivit_and_radio_are_resized_as_by_timm(tmp_path):
         assert torch.equal(found._model.pos_embed, wanted.pos_embed)
 
 
+def test_the_published_files_of_deit3_are_loaded(tmp_path):
+    source = timm.create_model("deit3_small_patch16_224", depth=1).eval()
+    weights = source.state_dict()
+    for layer in "12":
+        weights[f"blocks.0.gamma_{layer}"] = weights.pop(f"blocks.0.ls{layer}.gamma")
+    torch.save({"model": weights}, tmp_path / "deit_3_small_224_1k.pth")
+    file = str(tmp_path / "deit_3_small_224_1k.pth")
+
+    found = Timm(
+        model="deit3_small_patch16_224", checkpoint=file, arguments={"depth": 1}, device="cpu"
+    )
+
+    assert torch.equal(found._model.blocks[0].ls2.gamma, source.blocks[0].ls2.gamma)
+
+
 def test_weights_of_another_timm_model_are_refused(vit):
     with pytest.raises(InputError, match="weights of the model are not in the file"):
         Timm(model="test_resnet", checkpoint=vit[1], device="cpu")
