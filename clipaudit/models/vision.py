@@ -8,7 +8,7 @@ import inspect
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
@@ -20,6 +20,8 @@ from clipaudit.models.checkpoints import checkpoint_folder, load_with_processor,
 from clipaudit.models.transforms import timm_preparation
 
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")  # in timm's hub folders
+CLASS_TOKENS = ("cls_token", "class_embedding")  # in models of transformers
+Output = Literal["pooled", "cls", "mean"]
 RADIO_ALIGNED = ("base_patch16_radio_v3", "huge_patch16_radio_v3")  # timm's _RADIO_ALIGN_CORNERS
 
 
@@ -123,26 +125,31 @@ def _cached(model: str, hub_name: str | None) -> Path:
 class Transformers:
     """A vision model of transformers with its image processor."""
 
-    def __init__(
-        self, *, checkpoint: str, output: Literal["pooled", "cls"] = "pooled", device: str
-    ) -> None:
+    def __init__(self, *, checkpoint: str, output: Output = "pooled", device: str) -> None:
         """Load a folder or a name in the hub cache.
 
-        `output` chooses the pooled output or the first token of the last layer. For a model of
-        images and text, such as CLIP, the vision model is used.
+        `output` chooses the pooled output, the class token of the last layer, or the mean of its
+        tokens. For a model of images and text, such as CLIP, the vision model is used.
         """
         from transformers import AutoModel
 
-        if output not in ("pooled", "cls"):
-            raise ConfigError(f"options.output: {output!r}; give pooled or cls")
+        if output not in get_args(Output):
+            raise ConfigError(f"options.output: {output!r}; give pooled, cls or mean")
         model, self._processor, report = load_with_processor(AutoModel, checkpoint, kind="vision")
-        pooler = "pooler." if output == "cls" else ""  # classifiers have no weights of a pooler
+        pooler = "" if output == "pooled" else "pooler."  # classifiers have no weights of a pooler
         refuse_gaps(checkpoint, report, kind="that was trained to embed images", unused=pooler)
         if model.config.model_type == "vit_mae":  # else it leaves out 3 of 4 patches at random
             model.embeddings.random_masking = _all_patches
         self._place, self._output = checkpoint, output
         self._device = torch.device(device)
         self._model = getattr(model, "vision_model", model).to(self._device).eval()
+        names = [name.rpartition(".")[2] for name, _ in self._model.named_parameters()]
+        self._other_output = "cls" if any(name in CLASS_TOKENS for name in names) else "mean"
+        if output == "cls" != self._other_output:
+            raise ConfigError(
+                f"{checkpoint}: the model has no class token, its first token is a corner of the "
+                "image. Set options.output to pooled, or to mean if it has no pooled output."
+            )
         self._taken = inspect.signature(self._model.forward).parameters  # some also take masks
 
     def embed(self, pictures: Sequence[UInt8[np.ndarray, "_ _ 3"]]) -> Float32[np.ndarray, "n d"]:
@@ -155,11 +162,14 @@ class Transformers:
             given = self._model(**{name: prepared[name].to(self._device) for name in taken})
             if self._output == "cls":
                 chosen = given.last_hidden_state[:, 0]
+            elif self._output == "mean":
+                chosen = given.last_hidden_state.mean(dim=1)
             elif getattr(given, "pooler_output", None) is not None:
                 chosen = given.pooler_output.flatten(1)
             else:
                 raise ConfigError(
-                    f"{self._place}: the model has no pooled output. Set options.output to cls."
+                    f"{self._place}: the model has no pooled output. Set options.output to "
+                    f"{self._other_output}."
                 )
             return np.asarray(chosen.float().cpu().numpy())
 

@@ -156,6 +156,29 @@ def test_a_model_of_images_in_their_own_aspect_gets_its_processors_mask(tmp_path
     np.testing.assert_allclose(found, wanted.pooler_output.numpy(), rtol=1e-4, atol=1e-5)
 
 
+def test_a_model_without_a_class_token_gives_the_mean_of_its_tokens(tmp_path):
+    from transformers import IJepaConfig, IJepaModel, ViTImageProcessor
+
+    model = IJepaModel(IJepaConfig(**TINY)).eval()
+    model.save_pretrained(tmp_path)
+    processor = ViTImageProcessor(size={"height": 32, "width": 32})
+    processor.save_pretrained(tmp_path)
+    with torch.no_grad():
+        images = processor(images=PICTURES, return_tensors="pt")
+        wanted = model(**images).last_hidden_state.mean(dim=1).numpy()
+    checkpoint = str(tmp_path)
+
+    found = Transformers(checkpoint=checkpoint, output="mean", device="cpu").embed(PICTURES)
+
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+    with pytest.raises(
+        ConfigError, match=r"no class token, .* options\.output to pooled, or to mean"
+    ):
+        Transformers(checkpoint=checkpoint, output="cls", device="cpu")
+    with pytest.raises(ConfigError, match=r"no pooled output\. Set options\.output to mean"):
+        Transformers(checkpoint=checkpoint, device="cpu").embed(PICTURES)
+
+
 def test_a_masked_autoencoder_sees_all_patches(tmp_path):
     from transformers import ViTImageProcessor, ViTMAEConfig, ViTMAEForPreTraining, ViTModel
 
