@@ -138,14 +138,16 @@ class Transformers:
         model, self._processor, report = load_with_processor(AutoModel, checkpoint, kind="vision")
         pooler = "" if output == "pooled" else "pooler."  # classifiers have no weights of a pooler
         refuse_gaps(checkpoint, report, kind="that was trained to embed images", unused=pooler)
+        self._in_order = 0  # patches that a masked autoencoder is told to keep, in their order
         if model.config.model_type == "vit_mae":  # else it leaves out 3 of 4 patches at random
-            model.embeddings.random_masking = _all_patches
+            model.config.mask_ratio = 0.0
+            self._in_order = model.embeddings.patch_embeddings.num_patches
         self._place, self._output = checkpoint, output
         self._device = torch.device(device)
         self._model = getattr(model, "vision_model", model).to(self._device).eval()
         names = [name.rpartition(".")[2] for name, _ in self._model.named_parameters()]
         self._other_output = "cls" if any(name in CLASS_TOKENS for name in names) else "mean"
-        if output == "cls" != self._other_output:
+        if output == "cls" and self._other_output != "cls":
             raise ConfigError(
                 f"{checkpoint}: the model has no class token, its first token is a corner of the "
                 "image. Set options.output to pooled, or to mean if it has no pooled output."
@@ -159,7 +161,10 @@ class Transformers:
         )
         with torch.inference_mode():
             taken = [name for name in prepared if name in self._taken]
-            given = self._model(**{name: prepared[name].to(self._device) for name in taken})
+            asked = {name: prepared[name].to(self._device) for name in taken}
+            if self._in_order:
+                asked["noise"] = torch.arange(self._in_order).expand(len(pictures), -1)
+            given = self._model(**asked)
             if self._output == "cls":
                 chosen = given.last_hidden_state[:, 0]
             elif self._output == "mean":
@@ -172,8 +177,3 @@ class Transformers:
                     f"{self._other_output}."
                 )
             return np.asarray(chosen.float().cpu().numpy())
-
-
-def _all_patches(patches: torch.Tensor, noise: None = None) -> tuple[torch.Tensor, None, None]:
-    """Return all patches, in place of ViTMAE's `random_masking`, which is for pretraining."""
-    return patches, None, None
