@@ -20,7 +20,7 @@ from clipaudit.catalog.answer_forms import (
 )
 from clipaudit.catalog.refusals import refusal, table_names
 from clipaudit.catalog.scores import free_name
-from clipaudit.catalog.sqltext import literal
+from clipaudit.catalog.sqltext import identifier, literal
 from clipaudit.errors import InputError, StoreError
 from clipaudit.plaintext import plain
 from clipaudit.store.outputs import replaced
@@ -30,6 +30,8 @@ from clipaudit.suggestions import did_you_mean
 RECORDS = "records"  # the view of lineage records, made on demand
 BATCH_ROWS = 10_000  # held in memory where the form allows it
 _READING = {"SELECT", "MULTI", "EXPLAIN"}  # kinds of statements; MULTI: a pivot
+_ZONED = re.compile(r"\bTIME\w* WITH TIME ZONE\b")
+_NOT_IN_PARQUET = re.compile(r"\b(UHUGEINT|BIGNUM|BIT|INTERVAL|UNION)\b")  # or not by their values
 
 Answer = TypeVar("Answer")
 
@@ -59,7 +61,7 @@ def write_answers(
                 _write_parquet(_asked(connection.sql, connection, statement, store), output)
             else:
                 answer = _asked(connection.execute, connection, statement, store)
-                _write(answer, form, output)
+                _write(_zoned_as_text(answer, statement), form, output)
     except duckdb.Error as error:
         raise refusal(connection.cursor(), query, error) from error
 
@@ -77,6 +79,21 @@ def _asked(
             raise
         _make_records(connection, store)
         return ask(statement)
+
+
+def _zoned_as_text(
+    answer: duckdb.DuckDBPyConnection, statement: duckdb.Statement
+) -> duckdb.DuckDBPyConnection:
+    """Return the answer with its times with a zone as text: as values, DuckDB needs pytz."""
+    kinds = [(name, str(kind)) for name, kind, *_ in answer.description or ()]
+    texts = [_ZONED.sub("VARCHAR", kind) for _, kind in kinds]
+    if texts == [kind for _, kind in kinds]:
+        return answer
+    columns = [
+        f"#{place}{'' if text == kind else f'::{text}'} as {identifier(name)}"
+        for place, ((name, kind), text) in enumerate(zip(kinds, texts, strict=True), start=1)
+    ]
+    return answer.execute(answer.sql(statement).project(", ".join(columns)).sql_query())
 
 
 def _make_records(connection: duckdb.DuckDBPyConnection, store: Path) -> None:
@@ -179,13 +196,27 @@ def _distinct(columns: Sequence[str]) -> list[str]:
 
 def _write_parquet(answer: duckdb.DuckDBPyRelation, output: Path) -> None:
     """Write an answer through Arrow, since DuckDB may not write files here."""
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
+    for name, kind in zip(answer.columns, answer.types, strict=True):
+        if _NOT_IN_PARQUET.search(re.sub(r"\"[^\"]*\"|'[^']*'", "", str(kind))):
+            raise InputError(
+                f"{output}: Parquet cannot hold column {plain(name)}, of type {plain(str(kind))}. "
+                "Cast it to text with ::varchar."
+            )
     batches = answer.to_arrow_reader(BATCH_ROWS)
     names = _distinct(batches.schema.names)
     schema = batches.schema.empty_table().rename_columns(names).schema
     with _whole(output) as path, pq.ParquetWriter(path, schema) as writer:
         for batch in batches:
+            try:
+                batch.validate(full=True)
+            except pa.ArrowInvalid as error:
+                raise InputError(
+                    f"{output}: Parquet cannot hold integers of more than 38 digits. "
+                    "Cast them to text with ::varchar."
+                ) from error
             writer.write_batch(batch.rename_columns(names))
 
 

@@ -108,6 +108,42 @@ def test_parquet_keeps_types(connection, tmp_path):
     assert pq.read_table(path).column("row").to_pylist() == [0, 1]
 
 
+@pytest.mark.parametrize(
+    "value",
+    ["('0x' || uid)::uhugeint", "[interval 1 day]", "'101'::bit", f"{10**38}::hugeint"],
+)
+def test_a_value_that_parquet_cannot_hold_is_refused(connection, tmp_path, value):
+    """Otherwise a uid becomes a negative number, and an interval a traceback."""
+    query = f"select {value} as x from samples"
+
+    with pytest.raises(InputError, match=r"Parquet cannot hold .* text with ::varchar"):
+        write_answers(connection, query, "parquet", tmp_path / "a.parquet")
+
+    assert not list(tmp_path.glob("*.parquet*"))
+
+
+def test_parquet_holds_sums_and_columns_that_are_named_like_types(connection, tmp_path):
+    query = """select sum(row) as "BIT", {'UNION': 'BIT'::enum('BIT')} as s from samples"""
+
+    write_answers(connection, query, "parquet", tmp_path / "a.parquet")
+
+    (row,) = pq.read_table(tmp_path / "a.parquet").to_pylist()
+    assert row == {"BIT": 1, "s": {"UNION": "BIT"}}
+
+
+@pytest.mark.parametrize("form", ["table", "csv", "jsonl"])
+def test_times_with_a_zone_are_printed_without_a_further_library(connection, capsys, form):
+    time = "('2026-01-02 03:04:05' || uid[:0])::timestamptz"
+    query = f"select row, {time} as at, {time} as at, [{time}] as l from samples order by row desc"
+
+    write_answers(connection, query, form)
+
+    out = capsys.readouterr().out
+    assert out.count("2026-01-02 03:04:05") == 6
+    assert out.splitlines()[-1].strip(' {"row:').startswith("0")
+    assert form == "table" or out.count("[") == 2
+
+
 def test_a_failed_answer_leaves_no_file(connection, tmp_path):
     with pytest.raises(InputError, match="Conversion Error"):
         write_answers(connection, "select cast(uid as int) from samples", "csv", tmp_path / "a.csv")
