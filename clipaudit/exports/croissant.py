@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from clipaudit.exports.rows import Rows, Tally, meaning
 from clipaudit.lineage.walk import actions_below
-from clipaudit.plaintext import plain
+from clipaudit.plaintext import many, plain
 from clipaudit.store.parquet import write_tables
 from clipaudit.store.records import Record
 from clipaudit.store.store import file_sha256
@@ -46,6 +46,7 @@ _CONTEXT = {
     "rai": "http://mlcommons.org/croissant/RAI/",
     "dct": "http://purl.org/dc/terms/",
     "prov": "http://www.w3.org/ns/prov#",
+    "xsd": "http://www.w3.org/2001/XMLSchema#",
     "conformsTo": "dct:conformsTo",
     "data": {"@id": "cr:data", "@type": "@json"},
     "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
@@ -74,6 +75,7 @@ def _dataset(rows: Rows, data: Path, count: int, records: Mapping[str, Record], 
     return {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
+        "@id": f"urn:sha256:{digest}",
         "conformsTo": VERSION,
         "name": rows.manifest.name,
         "description": f"{what}, {count} of them, of manifest {rows.manifest.name} ({corpora}).",
@@ -104,7 +106,7 @@ def _dataset(rows: Rows, data: Path, count: int, records: Mapping[str, Record], 
             }
         ],
         "prov:wasDerivedFrom": _given(records),
-        "prov:wasGeneratedBy": _export(rows, records),
+        "prov:wasGeneratedBy": _export(rows, records, digest),
     }
 
 
@@ -127,7 +129,7 @@ def _field(column: pa.Field) -> Node:
 # --- provenance ----------------------------------------------------------------------------------
 
 
-def _export(rows: Rows, records: Mapping[str, Record]) -> Node:
+def _export(rows: Rows, records: Mapping[str, Record], digest: str) -> Node:
     """Return the export as an activity: the tool, the manifest's parts, the steps before it."""
     parts = [
         _entity(f"manifest of {part.corpus}, part {part.part}", part.digest)
@@ -136,9 +138,12 @@ def _export(rows: Rows, records: Mapping[str, Record]) -> Node:
     by_code: dict[tuple[str, str], list[Record]] = {}
     for record in records.values():
         by_code.setdefault((record.ingredients.step, record.ingredients.code), []).append(record)
-    tool = {"@type": "prov:SoftwareAgent", "prov:label": f"clipaudit {version('clipaudit')}"}
+    ours = version("clipaudit")
+    tool = {"@type": "prov:SoftwareAgent", "@id": f"urn:clipaudit:{ours}"}
+    tool["prov:label"] = f"clipaudit {ours}"
     return {
         "@type": "prov:Activity",
+        "@id": f"urn:clipaudit:export:{digest}",
         "prov:label": f"clipaudit export of {rows.manifest.name}",
         "prov:wasAssociatedWith": tool,
         "prov:used": parts,
@@ -157,13 +162,14 @@ def _step(step: str, code: str, records: Sequence[Record]) -> Node:
     return {
         "@type": "prov:Activity",
         "@id": f"urn:clipaudit:{step}:{code}",
-        "prov:label": f"{step}, {len(records)} times",
-        "prov:startedAtTime": min(record.execution.started for record in records),
-        "prov:endedAtTime": max(map(_ended, records)),
+        "prov:label": f"{step}, {many(len(records), 'time')}",
+        "prov:startedAtTime": _time(min(record.execution.started for record in records)),
+        "prov:endedAtTime": _time(max(map(_ended, records))),
         "prov:used": [
             {"@type": ["prov:Entity", "prov:Plan"], "prov:label": f"code of {step}"}
             | {"@id": f"urn:sha256:{code}"},
-            {"@type": "prov:Entity", "prov:label": f"settings of {step}"}
+            {"@type": "prov:Entity", "@id": f"urn:clipaudit:{step}:{code}:settings"}
+            | {"prov:label": f"settings of {step}"}
             | {"prov:value": json.dumps(shared, sort_keys=True)},
         ],
     }
@@ -184,6 +190,11 @@ def _given(records: Mapping[str, Record]) -> list[Node]:
 
 def _entity(label: str, digest: str) -> Node:
     return {"@type": "prov:Entity", "@id": f"urn:sha256:{digest}", "prov:label": label}
+
+
+def _time(text: str) -> Node:
+    """Return a time with its type: a plain text is English in this context, and no time in PROV."""
+    return {"@type": "xsd:dateTime", "@value": text}
 
 
 def _ended(record: Record) -> str:

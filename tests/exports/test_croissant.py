@@ -1,5 +1,6 @@
 import hashlib
 import json
+from datetime import UTC, datetime
 
 import pyarrow.parquet as pq
 import pytest
@@ -66,6 +67,26 @@ def test_provenance_leads_to_the_manifest_the_code_and_the_shards(run):
     ]
     steps = {each["@id"] for each in made["prov:wasInformedBy"]}
     assert steps == {f"urn:clipaudit:{step}:{'c0de' * 16}" for step in ("index", "prune", "seal")}
+
+
+def nodes(found):
+    yield found
+    for name, value in found.items():
+        for each in value if isinstance(value, list) else [value]:
+            if name.startswith("prov:") and isinstance(each, dict) and "@value" not in each:
+                yield from nodes(each)
+
+
+def test_provenance_is_readable_for_tools_of_prov(run):
+    """The package prov refuses times without a type, and nodes without a name."""
+    found, _ = described(run, "large/pruned")
+
+    assert [each for each in nodes(found) if ":" not in each.get("@id", "")] == []
+    (index, *_) = found["prov:wasGeneratedBy"]["prov:wasInformedBy"]
+    ended = index["prov:endedAtTime"]
+    assert datetime.fromisoformat(ended["@value"]) > datetime(2026, 1, 1, tzinfo=UTC)
+    prefix, _, kind = ended["@type"].partition(":")
+    assert found["@context"][prefix] + kind == "http://www.w3.org/2001/XMLSchema#dateTime"
 
 
 def test_settings_shared_by_a_step_are_stated(run):
