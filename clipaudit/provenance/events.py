@@ -56,11 +56,7 @@ def run_events(run: Recorded, store: Store) -> "Iterator[RunEvent]":
             run=of.run(key, record),
             job=of.job(record),
             outputs=[of.output(place, each, record) for place, _, each in run.outputs(record)],
-            inputs=[
-                of.input(file)
-                for _, files in sorted(record.ingredients.inputs.items())
-                for file in files
-            ],
+            inputs=of.inputs(record),
         )
 
 
@@ -118,6 +114,12 @@ class _Facets:
         if sql is not None:
             facets["sql"] = sql_job.SQLJobFacet(sql, dialect="duckdb")
         return Job(NAMESPACE, title(record), facets)
+
+    def inputs(self, record: Record) -> "list[InputDataset]":
+        """Return the files that an action read, each once: a step may read one in two roles."""
+        files = [file for _, each in sorted(record.ingredients.inputs.items()) for file in each]
+        named = {(file.digest, self._recorded.input_name(file)): file for file in files}
+        return [self.input(file) for file in named.values()]
 
     def input(self, file: ActionInput) -> "InputDataset":
         from openlineage.client.event_v2 import InputDataset

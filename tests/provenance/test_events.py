@@ -115,6 +115,15 @@ def test_user_files_have_another_namespace(run):
     assert len(tar["facets"]["version"]["datasetVersion"]) == 64
 
 
+def test_a_file_that_a_step_reads_in_two_roles_is_one_input(run):
+    """In OpenLineage, the inputs of an event are a set."""
+    run.report("tables", "similarity_table2", *["large/pruned/00000"] * 2, "large/pruned/00001")
+
+    inputs = [each["name"] for each in events(run)[-1]["inputs"]]
+
+    assert inputs == [f"manifests/large/pruned/0000{part}.parquet" for part in range(2)]
+
+
 def test_outputs_have_columns_rows_and_bytes(run):
     *_, report = events(run)
 
