@@ -8,6 +8,7 @@ from PIL import Image
 from readersenvironment import asked, needs_readers
 
 from clipaudit.exports.formats import export
+from clipaudit.exports.shards import opened, write_shards
 from clipaudit.similarity.nearest import SIMILARITIES
 
 HOSTILE = "=1+1\x1b[31m\n\u202e<script>, NaN"
@@ -19,6 +20,11 @@ import json, sys, datasets
 found = datasets.load_dataset(sys.argv[1], data_dir=sys.argv[2], split="train")
 rows = [{**row, "image": list(row["image"].size)} for row in found]
 print(json.dumps({"features": str(found.features["image"]), "rows": rows}))
+"""
+SHARDS = """
+import json, sys, datasets
+found = datasets.load_dataset("webdataset", data_files=f"{sys.argv[1]}/*.tar", split="train")
+print(json.dumps([[row["txt"], row["json"]["uid"], row["png"].size] for row in found]))
 """
 RECORDS = """
 import json, sys, mlcroissant
@@ -85,6 +91,16 @@ def test_datasets_loads_a_row_for_each_sample_with_the_same_uid(tmp_path, form):
     found = loaded(run, "same/all", form)
 
     assert [row["text"] for row in found["rows"]] == ["1", "2", "1"]
+
+
+def test_datasets_loads_new_shards(run):
+    folder = run.folder / "kept"
+    with opened(run.results, run.store, "large/pruned") as sealed:
+        write_shards(sealed, run.store.root, folder, samples=2)
+
+    found = asked(run.folder, SHARDS, folder)
+
+    assert found == [[f"caption {n}", uid(9 - n), [8, 4]] for n in (0, 2, 5)]
 
 
 def test_mlcroissant_validates_and_reads_the_records(run):
