@@ -24,6 +24,7 @@ from clipaudit.exports.current import (
 )
 from clipaudit.exports.rows import Rows, Tally, find_manifest
 from clipaudit.exports.vectors import VectorColumn
+from clipaudit.plaintext import many
 from clipaudit.store.outputs import whole_output
 from clipaudit.store.parquet import write_tables
 from clipaudit.store.store import Store
@@ -120,28 +121,39 @@ def write_datacomp(rows: Rows, path: Path) -> Tally:
     """Write the uids of kept samples as DataComp's resharder reads them: sorted, each once.
 
     The output is a .npy of the dtype "u8,u8", high half first. Uids are spread over files by their
-    first bits and sorted one file at a time. A note says how many rows repeat an earlier uid.
+    first bits and sorted one file at a time. Notes say how many rows repeat an earlier uid, and how
+    many uids removed samples have, too: the resharder keeps each sample with such a uid.
     """
     bits = min(MAX_BUCKET_BITS, (rows.most() // BUCKET_ROWS).bit_length())
     buckets = [path.with_name(f"uids{number}") for number in range(1 << bits)]
-    for bucket in buckets:
+    removed = [path.with_name(f"removed{number}") for number in range(1 << bits)]
+    for bucket in [*buckets, *removed]:
         bucket.touch()
     kept = 0
     for table in rows.tables():
         kept += len(table)
         _spread(_halves(table["uid"].to_pylist()), buckets, bits)
-    tally = Tally()
+    for uids in rows.removed_uids():
+        _spread(_halves(uids), removed, bits)
+    tally, returning = Tally(), 0
     with path.open("wb") as file:
         start = _npy_header(file, 0)
-        for bucket in buckets:
-            pairs = _sorted_set(np.fromfile(bucket, dtype=np.uint64).reshape(-1, 2))
+        for bucket, other in zip(buckets, removed, strict=True):
+            pairs, gone = (_sorted_set(_read(each)) for each in (bucket, other))
+            returning += len(pairs) + len(gone) - len(_sorted_set(np.concatenate([pairs, gone])))
             file.write(pairs.tobytes())
             tally.rows += len(pairs)
             bucket.unlink()
+            other.unlink()
         file.seek(0)
         assert _npy_header(file, tally.rows) == start, "NumPy leaves room for any number of rows"
     if kept > tally.rows:
         tally.notes.append(f"{kept - tally.rows} of {kept} kept samples repeat a uid, left out")
+    if returning:
+        tally.notes.append(
+            f"removed samples have {many(returning, 'uid')} of kept ones, so DataComp's resharder "
+            "keeps them. `clipaudit stream --to` writes only the kept ones"
+        )
     return tally
 
 
@@ -161,6 +173,11 @@ def _spread(pairs: UInt64[np.ndarray, "n 2"], buckets: Sequence[Path], bits: int
     for number in np.unique(numbers).tolist():
         with buckets[number].open("ab") as file:
             file.write(pairs[numbers == number].tobytes())
+
+
+def _read(bucket: Path) -> UInt64[np.ndarray, "n 2"]:
+    pairs: np.ndarray = np.fromfile(bucket, dtype=np.uint64).reshape(-1, 2)
+    return pairs
 
 
 def _sorted_set(pairs: UInt64[np.ndarray, "n 2"]) -> UInt64[np.ndarray, "m 2"]:

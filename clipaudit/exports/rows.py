@@ -228,6 +228,15 @@ class Rows:
                         rows = rows.append_column(vector.field, vector.of(part.corpus, rows))
                     yield rows
 
+    def removed_uids(self) -> Iterator[list[str]]:
+        """Yield the uids of the samples that the manifest removes, one part at a time."""
+        with duckdb.connect() as connection:
+            for part in self.manifest.parts:
+                samples, rows = self._object("samples", part), self._manifest(part)
+                sql = f"from {_files(samples)} join {_files(rows)} using (shard, row)"
+                removed = connection.sql(f"select uid {sql} where not kept").to_arrow_table()
+                yield removed["uid"].to_pylist()
+
     def shard_digests(self, part: ManifestPart) -> dict[int, str]:
         """Return the SHA-256 of each tar of a part, by shard."""
         shards = pq.ParquetFile(self._object("shards", part)).read(["shard", "sha256"])

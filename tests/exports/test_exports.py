@@ -121,6 +121,19 @@ def test_datacomp_has_a_repeated_uid_once_and_reports_it(tmp_path):
     assert tally.notes == ["1 of 2 kept samples repeat a uid, left out"]
 
 
+def test_datacomp_reports_removed_samples_that_the_resharder_would_keep(tmp_path):
+    run = ExportedRun(tmp_path)
+    run.index("small", "00000", [[(uid(n), str(n), picture(n)) for n in (3, 3, 4, 4, 5)]])
+    run.manifest("small", "some", "00000", [(0, 0, None), (0, 2, None), (0, 3, None)])
+
+    tally, output = write(run, "small/some", "datacomp")
+
+    # as the resharder does: it looks up the uid of each sample of the shards
+    shards = np.array([(n, 0xABC) for n in (3, 3, 4, 4, 5)], dtype="u8,u8")
+    assert np.isin(shards, np.load(output)).tolist() == [True, True, True, True, False]
+    assert "removed samples have 1 uid of kept ones" in tally.notes[-1]
+
+
 def test_datacomp_sorts_the_same_over_many_files_of_uids(run, monkeypatch):
     _, whole = write(run, "large/all", "datacomp")
     content = whole.read_bytes()
