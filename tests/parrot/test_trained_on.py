@@ -15,13 +15,13 @@ CONFIG = Path(__file__).parents[2] / "config"
 
 @pytest.fixture
 def run():
-    """A function: the micro run, its encoder trained on `manifest` and from those `weights`."""
+    """A function: the micro run, an encoder trained on `manifest` and from those `weights`."""
 
-    def build(manifest, weights=None):
+    def build(manifest, weights=None, encoder="own"):
         settings = read_settings(CONFIG / "micro_parrot.yaml")
         start = {"recipe": "brief", "manifest": weights} if weights else None
         settings["recipes"]["next"] = settings["recipes"]["brief"] | {"start_from": start}
-        settings["encoders"]["own"] = {"model": f"next/{manifest}", "title": "reader"}
+        settings["encoders"][encoder] = {"model": f"next/{manifest}", "title": "reader"}
         return parse_settings(settings)
 
     return build
@@ -39,7 +39,7 @@ def run():
 def test_a_model_is_trained_on_the_corpora_of_its_manifests_and_of_its_start(
     run, manifest, weights, corpora
 ):
-    assert trained_on(run(manifest, weights), "own") == corpora
+    assert trained_on(run(manifest, weights, "other"), "other") == corpora
 
 
 def test_tables_warn_if_scores_are_on_the_training_corpus_of_the_encoder(run):
