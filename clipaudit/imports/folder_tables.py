@@ -6,7 +6,8 @@
 - COCO's `captions_*.json`, and `annotations/captions_train2017.json` beside a folder `train2017`.
 - Karpathy's splits, `dataset_coco.json` and so on, and lists of objects in `captions*.json`.
 
-A row describes the image at its path from the table's folder, else the only image of its name.
+A row describes the image at its path from the table's folder, else the only image of its name, if
+the table has that name in one folder.
 """
 
 import csv
@@ -14,7 +15,7 @@ import itertools
 import json
 import os
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,13 +81,29 @@ def read_tables(folder: Path, images: Collection[str]) -> Tables:
         try:
             for line, row in _rows(path):
                 place = os.path.normpath(os.path.join(above, _named(path, line, row)))
-                alike = [] if place in paths else of_name.get(os.path.basename(place), [])
-                rows[alike[0] if len(alike) == 1 else place].append(row)
+                rows[place].append(row)
         except _NoTableError:
             others.append(path.name)
-        for place, fields in _merged(rows):
+        renamed = _by_name(rows, paths, of_name)
+        for place, fields in _merged({renamed.get(each, each): rows[each] for each in rows}):
             found[place] = {**found.get(place, {}), **fields}
     return Tables(found, sorted(found.keys() - paths), others)
+
+
+def _by_name(
+    places: Collection[str], paths: Collection[str], of_name: Mapping[str, Sequence[str]]
+) -> dict[str, str]:
+    """Return the image of each of a table's places that has none but a name that one image has.
+
+    A name in several folders of the table names none: 00001/7.jpg is not the image 00000/7.jpg.
+    """
+    told = Counter(map(os.path.basename, places))
+    alike = {
+        place: of_name.get(os.path.basename(place), ())
+        for place in places
+        if place not in paths and told[os.path.basename(place)] == 1
+    }
+    return {place: found[0] for place, found in alike.items() if len(found) == 1}
 
 
 def names_images(path: Path) -> bool:

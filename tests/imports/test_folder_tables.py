@@ -126,6 +126,17 @@ def test_a_name_that_several_images_have_names_none(folder, tmp_path):
     assert "1 row of tables without an image, first a.png" in notes
 
 
+@pytest.mark.parametrize("listed", ["cats", "birds"])
+def test_a_name_that_a_table_has_in_several_folders_names_no_image_elsewhere(
+    folder, tmp_path, listed
+):
+    (folder / "captions.csv").write_text(f"image,caption\n{listed}/a.png,one\nfish/a.png,two\n")
+
+    found = caption_of(folder, tmp_path / "lists", "cats/a.png")
+
+    assert found == (("text", {"caption": "one"}) if listed == "cats" else ("none", {}))
+
+
 def test_texts_with_the_names_of_tables_are_no_tables(folder, tmp_path):
     shutil.copyfile(folder / "cats/a.png", folder / "dogs/captions.png")
     for name in ("dogs/captions.txt", "cats/captions.txt"):
