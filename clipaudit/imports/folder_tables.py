@@ -171,14 +171,18 @@ def lies_within(path: Path, folder: Path) -> bool:
 
 
 def _tables(folder: Path, images: Collection[str]) -> Iterator[Path]:
-    """Yield the files with names of tables; a text beside an image of its name is no table."""
+    """Yield the files with names of tables, without hidden ones, such as a Mac's `._7.token`.
+
+    A text beside an image of its name is no table.
+    """
     beside = folder.parent / "annotations" / f"captions_{folder.name}.json"
     if beside.is_file() and lies_within(beside, link_home(folder.parent)):
         yield beside
     home, described = link_home(folder), {os.path.splitext(image)[0] for image in images}
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(each for each in folders if not each.startswith("."))
-        for path in (Path(place, name) for name in sorted(files) if TABLES.fullmatch(name)):
+        shown = sorted(name for name in files if not name.startswith("."))
+        for path in (Path(place, name) for name in shown if TABLES.fullmatch(name)):
             if os.fspath(path.relative_to(folder).with_suffix("")) in described:
                 continue
             if not lies_within(path, home):

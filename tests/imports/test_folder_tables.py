@@ -118,6 +118,16 @@ def test_captions_of_an_image_that_coco_does_not_list_are_refused(folder, tmp_pa
         import_folder(folder, "photos", tmp_path / "lists")
 
 
+@pytest.mark.parametrize("hidden", ["._results.token", ".token"])
+def test_hidden_files_are_no_tables(folder, tmp_path, hidden):
+    (folder / "results.token").write_text("a.png#0\tone\n")
+    (folder / hidden).write_bytes(b"\x00\x05\x16\x07Mac OS X\x9a")
+
+    found = caption_of(folder, tmp_path / "lists", "cats/a.png")
+
+    assert found == ("text", {"caption": "one"})
+
+
 def test_a_name_that_several_images_have_names_none(folder, tmp_path):
     shutil.copyfile(folder / "cats/a.png", folder / "dogs/a.png")
     (folder / "captions.csv").write_text("image,caption\na.png,one\n")
