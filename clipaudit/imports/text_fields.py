@@ -5,7 +5,10 @@ from collections.abc import Mapping
 from typing import Any
 
 # Names of JSON fields and columns that hold captions in data sets; the first one present is used
-CAPTION_FIELDS = ("caption", "text", "txt", "TEXT", "prompt", "alt_text", "title", "description")
+CAPTION_FIELDS = (
+    *("caption", "text", "txt", "TEXT", "prompt", "alt_text", "title", "description"),
+    "comment",  # of Kaggle's Flickr30k
+)
 TXT = ".txt"  # the file or member, not a field
 
 # Names of those that hold a list of captions per image, as in COCO and Flickr30k. A list of another

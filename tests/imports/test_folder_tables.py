@@ -75,9 +75,18 @@ def test_the_bars_of_kaggles_flickr30k_separate_cells_without_quotes(folder, tmp
     (folder / "captions.csv").write_text("\n".join(rows))
 
     assert caption_of(folder, tmp_path / "lists", "cats/a.png") == (
-        "none",
+        "text",
         {"comment_number": "0", "comment": '"A", he said'},
     )
+
+
+def test_the_comments_of_kaggles_flickr30k_are_captions(folder, tmp_path):
+    rows = ("image_name| comment_number| comment", "a.png| 0| one", "a.png| 1| two")
+    (folder / "captions.csv").write_text("\n".join(rows))
+
+    corpus = import_folder(folder, "photos", tmp_path / "lists").blocks["corpora"]["photos"]
+
+    assert (corpus["captions"], corpus["caption_field"]) == ("texts", "comment")
 
 
 @pytest.mark.parametrize(("place", "beside"), [({}, "e.png"), ({"filepath": "cats"}, "a.png")])
