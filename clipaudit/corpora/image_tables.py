@@ -124,9 +124,8 @@ def _json_columns(schema: pa.Schema, image: str) -> list[str]:
 
 def fits_json(kind: pa.DataType) -> bool:
     """Return whether values are texts, numbers, or lists of these."""
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        return fits_json(kind.value_type)
-    if pa.types.is_dictionary(kind):
+    lists = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+    if any(holds(kind) for holds in (*lists, pa.types.is_dictionary)):
         return fits_json(kind.value_type)
     texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
     numbers = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean)

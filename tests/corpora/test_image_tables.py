@@ -45,6 +45,15 @@ def test_rows_are_samples_with_texts_and_labels(tmp_path):
     assert [raw.members["png"] for raw in raw_samples(path)] == PICTURES
 
 
+def test_lists_of_a_fixed_length_are_captions(tmp_path):
+    texts = pa.array([[f"number {n}", "a square"] for n in range(5)], pa.list_(pa.string(), 2))
+    path = write(tmp_path / "0.parquet", image=IMAGES, captions=texts)
+
+    samples, _ = indexed(path, Captioning("texts"))
+
+    assert samples["caption"].to_pylist() == [f"number {n}" for n in range(5)]
+
+
 def test_columns_of_views_are_read(tmp_path):
     texts = pa.array([f"number {n}" for n in range(5)], pa.string_view())
     path = write(tmp_path / "0.parquet", image=pa.array(PICTURES, pa.binary_view()), text=texts)
