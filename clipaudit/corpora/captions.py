@@ -145,7 +145,7 @@ def json_object(members: Mapping[str, bytes]) -> dict[str, Any]:
     if "json" not in members:
         return {}
     try:
-        fields = json.loads(members["json"].decode("utf-8"))
+        fields = json.loads(members["json"].decode("utf-8-sig"))  # as `json.loads` takes bytes
     except UnicodeDecodeError as error:
         raise Unusable(BAD_JSON, f"not UTF-8 at byte {error.start}") from None
     except (ValueError, RecursionError) as error:  # ValueError also: an integer of 10,000 digits

@@ -155,7 +155,7 @@ def _columns(
         picture.width,
         picture.height,
         len(image),
-        members["json"].decode("utf-8") if "json" in members else None,
+        members["json"].decode("utf-8-sig") if "json" in members else None,
     )
 
 

@@ -105,6 +105,16 @@ def test_an_image_stays_when_a_text_that_nothing_needs_cannot_be_read(shard):
     assert len(drops) == 0
 
 
+def test_a_byte_order_mark_before_json_is_no_part_of_it(shard):
+    marked = member("a.json", '\ufeff{"caption": "a cat"}'.encode())
+
+    samples, drops = index(shard([*sample("a", caption=None), marked]))
+
+    assert samples["caption"].to_pylist() == ["a cat"]
+    assert samples["metadata"].to_pylist() == ['{"caption": "a cat"}']
+    assert len(drops) == 0
+
+
 def test_a_dotted_name_is_explained(shard):
     _, drops = index(shard([member("a.v1.jpg", encode())]))
 
