@@ -9,6 +9,7 @@ harmless oddities (EXIF, palettes) or images refused here.
 """
 
 import io
+import re
 import struct
 import warnings
 import zlib
@@ -17,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from PIL import Image, UnidentifiedImageError
 
-from clipaudit.corpora.reasons import ABSURD_SIZE, CORRUPT_IMAGE, Unusable
+from clipaudit.corpora.reasons import ABSURD_SIZE, CORRUPT_IMAGE, UNREAD_FORMAT, Unusable
 
 MAX_PIXELS = 89_478_485  # Pillow's own limit for strangers' files: 256 MiB as RGB
 MIN_SIDE = 2  # pixels; a side of 1 is a spacer or tracking pixel of a web page
@@ -25,6 +26,12 @@ MAX_ASPECT = 400  # long by short side: at this, scaling the short side to 448 g
 # Pillow knows some forty formats, one of which runs Ghostscript: read what the web serves. A JPEG
 # that further ones follow in its file, which Pillow then calls "MPO", is a JPEG.
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP")
+_UNREAD = {  # how files of other formats begin; they may be named .jpg, as img2dataset names all
+    "AVIF or HEIF": re.compile(rb".{4}ftyp(?:avi[fs]|hei[cxms]|hev[cx]|mi[fa][1f])", re.DOTALL),
+    "TIFF": re.compile(rb"II\*\0|MM\0\*"),
+    "JPEG 2000": re.compile(rb"\0\0\0\x0cjP  |\xff\x4f\xff\x51"),
+    "JPEG XL": re.compile(rb"\xff\x0a|\0\0\0\x0cJXL "),
+}
 
 # Errors that damaged files cause in Pillow, besides those that it raises on purpose. A million
 # damaged files showed only ValueError, but one stray type in 400 million would end a job.
@@ -67,7 +74,7 @@ def open_picture(data: bytes, *, as_shown: bool = False) -> Picture:
                 transparent = as_shown and plain.has_transparency_data
                 rgb = _composed(plain) if transparent else plain.convert("RGB")
         except UnidentifiedImageError:
-            raise Unusable(CORRUPT_IMAGE, f"{len(data)} bytes in no known format") from None
+            raise _unidentified(data) from None
         except Image.DecompressionBombError:
             raise Unusable(ABSURD_SIZE, f"more than {2 * MAX_PIXELS} pixels") from None
         except (OSError, SyntaxError) as error:  # with Pillow's own texts
@@ -75,6 +82,14 @@ def open_picture(data: bytes, *, as_shown: bool = False) -> Picture:
         except _STUMBLES as error:  # with texts that differ between versions of Python and zlib
             raise Unusable(CORRUPT_IMAGE, type(error).__name__) from None
     return Picture(rgb, name.lower(), width, height)
+
+
+def _unidentified(data: bytes) -> Unusable:
+    """Return why an image is in none of the FORMATS: it has another one, or is damaged."""
+    name = next((name for name, begins in _UNREAD.items() if begins.match(data)), None)
+    if name is not None:
+        return Unusable(UNREAD_FORMAT, name)
+    return Unusable(CORRUPT_IMAGE, f"{len(data)} bytes in no known format")
 
 
 def _eight_bits(image: Image.Image) -> Image.Image:

@@ -24,7 +24,7 @@ NO_KEY = "no key"
 
 # found while reading the sample
 NO_IMAGE = "no image"
-UNREAD_FORMAT = "image format not read"  # as open_clip reads none of the sample's members
+UNREAD_FORMAT = "image format not read"  # by the names of the sample's members, or by content
 CORRUPT_IMAGE = "corrupt image"
 ABSURD_SIZE = "absurd image size"
 NO_CAPTION = "no caption"

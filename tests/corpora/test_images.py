@@ -139,3 +139,18 @@ def test_damaged_images_raise_no_other_error(name, data):
 
     assert picture.rgb.mode == "RGB"
     assert open_picture(bytes(damaged), as_shown=True).rgb.size == picture.rgb.size
+
+
+@pytest.mark.parametrize(
+    ("data", "name"),
+    [
+        (b"\0\0\0\x20ftypavif\0\0\0\0avifmif1", "AVIF or HEIF"),
+        (b"\0\0\0\x18ftypheic\0\0\0\0", "AVIF or HEIF"),
+        (encode("TIFF"), "TIFF"),
+        (encode("JPEG2000"), "JPEG 2000"),
+        (b"\xff\x0a\xfa\x1f", "JPEG XL"),
+    ],
+)
+def test_an_image_of_a_format_that_is_not_read_is_not_called_corrupt(data, name):
+    with pytest.raises(Unusable, match=f"^image format not read: {name}$"):
+        open_picture(data)
