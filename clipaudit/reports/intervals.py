@@ -195,7 +195,7 @@ def _kappas(
     drawn: Int64[np.ndarray, "draws 4"] | Float64[np.ndarray, "draws 4"],
 ) -> Float64[np.ndarray, " draws"]:
     """Return Cohen's kappa of each draw of counts or shares, NaN where it is undefined."""
-    both, first, second, neither = drawn.T  # (draws,) each
+    both, first, second, neither = drawn.T.astype(np.float64)  # products may exceed 64 bits
     by_chance = (both + first) * (first + neither) + (both + second) * (second + neither)
     found = np.full(len(drawn), np.nan)
     np.divide(2 * (both * neither - first * second), by_chance, out=found, where=by_chance > 0)

@@ -150,6 +150,14 @@ def test_equal_decisions_are_not_certain_to_be_equal():
     assert (0.9 < low < 1, high) == (True, 1.0)
 
 
+def test_the_kappa_interval_of_billions_of_samples_is_that_of_fewer_but_narrower():
+    shares = np.array([900, 400, 500, 4050])
+
+    (few,), (many,) = (kappa_interval(*(shares[:, None] * times)) for times in (10_000, 1_000_000))
+
+    assert few[0] < many[0] < 0.56685 < many[1] < few[1]
+
+
 def test_the_kappa_interval_of_rare_independent_decisions_contains_zero():
     decided = np.random.default_rng(0).random((150, 2, 1000)) < 0.01
     one, other = decided[:, 0], decided[:, 1]

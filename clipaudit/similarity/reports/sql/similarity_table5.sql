@@ -142,9 +142,9 @@ agreements as (
         by_both / nullif(by_either, 0) as jaccard,
         exact_interval(by_both, by_either) as jaccard_interval,
         -- Cohen's kappa, with the fractions multiplied out: null if all decisions are the same
-        2 * (by_both * by_neither - by_first_alone * by_other_alone) / nullif(
-            (by_both + by_first_alone) * (by_first_alone + by_neither)
-            + (by_both + by_other_alone) * (by_other_alone + by_neither),
+        2 * (by_both::hugeint * by_neither - by_first_alone::hugeint * by_other_alone) / nullif(
+            (by_both + by_first_alone)::hugeint * (by_first_alone + by_neither)
+            + (by_both + by_other_alone)::hugeint * (by_other_alone + by_neither),
             0
         ) as kappa,
         kappa_interval(by_both, by_first_alone, by_other_alone, by_neither) as kappa_interval,
