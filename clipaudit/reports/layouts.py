@@ -33,6 +33,7 @@ class Place:
 MINUS = "\N{MINUS SIGN}"
 THIN = "\N{NARROW NO-BREAK SPACE}"
 MISSING = "\N{EN DASH}"
+MOST_DIGITS = 12  # as bounds are rounded
 NOT_TRAINED = ", not trained"  # after the name of an untrained model that has other numbers
 DASH = "\N{EN DASH} "  # before an indented row, as in the papers
 
@@ -169,15 +170,34 @@ def measured(
 
     The bounds are those of `column` by default. A fraction within 0.1 % of 0 or 100 % has two
     significant digits of that distance, and its bounds as many decimals: "0.024 % [0.012, 0.042]".
+    With `sign`, a difference has the digits that show on which side of 0 its bounds are.
     Returns "" for None; without bounds only the fraction.
     """
     value = row[column]
-    if value is not None and not sign:
-        digits = max(digits, fine_digits(value))
     low, high = (row[f"{bounds or column}_{end}"] for end in ("low", "high"))
+    if sign:
+        digits = digits_beside(0, low, high, digits=digits, unit=100)
+    elif value is not None:
+        digits = max(digits, fine_digits(value))
     found = interval(low, high, digits=digits, sign=sign)
     text = percent(value, digits=digits, sign=sign)
     return f"{text}{unit} {found}".strip() if text else ""
+
+
+def digits_beside(border: float, *bounds: float | None, digits: int, unit: float = 1) -> int:
+    """Return the fewest decimals, from `digits` on, that show on which side each bound is.
+
+    So "more than chance" does not stand beside "[0.00, 0.01]". Numbers are printed times `unit`.
+
+    >>> digits_beside(0, 0.0043, 0.0058, digits=2), digits_beside(0.5, 0.5, 0.62, digits=3)
+    (3, 3)
+    """
+    near = [bound * unit for bound in bounds if bound is not None and bound != border]
+    while digits < MOST_DIGITS and any(
+        round(bound, digits) == round(border * unit, digits) for bound in near
+    ):
+        digits += 1
+    return digits
 
 
 def fine_digits(value: float) -> int:

@@ -1,7 +1,7 @@
 import pytest
 
 from clipaudit.config.loading import parse_settings
-from clipaudit.reports.layouts import Layout, count, interval, number, percent
+from clipaudit.reports.layouts import Layout, count, interval, measured, number, percent
 from clipaudit.similarity.reports.layouts import LAYOUTS
 from clipaudit.similarity.reports.tables import similarity_tables
 from clipaudit.steps.reportfiles import report_file
@@ -47,3 +47,10 @@ def test_every_table_has_its_sql_and_its_layout(settings):
 )
 def test_numbers_are_printed_as_in_the_papers(text, expected):
     assert text == expected
+
+
+def test_a_difference_above_zero_is_not_printed_with_a_bound_of_zero():
+    row = {"harm": 0.012, "harm_low": 0.0003, "harm_high": 0.0237}
+
+    assert measured(row, "harm", sign=True) == "+1.20 [+0.03, +2.37]"
+    assert measured({**row, "harm_low": 0.0}, "harm", sign=True) == "+1.2 [0.0, +2.4]"

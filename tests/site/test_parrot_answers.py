@@ -100,6 +100,15 @@ def test_a_model_is_shown_to_read_if_both_intervals_show_it():
     )
 
 
+def test_no_model_is_shown_to_read_beside_bounds_that_are_rounded_to_chance():
+    row = probed(reading=(0.002, 0.0003, 0.004), right=(0.03, 0.02004, 0.05), chance=0.02)
+
+    (sentence,) = answer("parrot", parrot_table2=[row]).sentences
+
+    assert "+0.0020 [+0.0003, +0.0040]" in sentence.text
+    assert "3.000 % [2.004, 5.000], by chance 2.000 %" in sentence.text
+
+
 @pytest.mark.parametrize(
     "row",
     [

@@ -627,3 +627,13 @@ def test_a_collapsed_encoder_is_not_compared():
 
     (text,) = [each.text for each in found.sentences if each.table == "similarity_table5"]
     assert "kappa is 0.60" in text
+
+
+def test_no_claim_stands_beside_an_interval_that_is_rounded_to_chance():
+    gaps = answer("memorization", memorization_gaps=[gap(0.0208, 0.0004)]).headline
+    pairs = answer("memorization", memorization_pairs=pair_rows(0.50032)).lines
+    (kappa,) = answer("similarity", similarity_table5=[agreement(0.005, 0.0043, 0.0058)]).sentences
+
+    assert "PRG +0.0208 [+0.0004, +0.1208]." in gaps
+    assert pairs[0][2] == "0.8000 [0.5003, 0.8500]"
+    assert "kappa is 0.005 [0.004, 0.006]: more than chance" in kappa.text

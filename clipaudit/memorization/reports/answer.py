@@ -7,7 +7,7 @@ from clipaudit.memorization.reports.pairs_answer import beside_gaps, targets_ans
 from clipaudit.plaindata import Row
 from clipaudit.plaintext import plain
 from clipaudit.reports.answers import Answer, Sentence, Tables, cannot
-from clipaudit.reports.layouts import MINUS, MISSING, count
+from clipaudit.reports.layouts import MINUS, MISSING, count, digits_beside
 
 _METRICS = ("prg", "ppg", "aucg")  # the paper's; its code computes the last from a histogram
 _DECIDES = "prg"  # in the first public set, with the fewest images looked up
@@ -131,6 +131,8 @@ def _attack_line(group: Sequence[Row]) -> tuple[str, ...]:
 
 
 def _signed(row: Row) -> str:
-    bounds = [f"{row[name]:+.3f}" for name in ("value_low", "value_high") if row[name] is not None]
-    text = f"{row['value']:+.3f}" + (f" [{', '.join(bounds)}]" if bounds else "")
+    known = [row[name] for name in ("value_low", "value_high") if row[name] is not None]
+    digits = digits_beside(0, *known, digits=3)
+    bounds = [f"{bound:+.{digits}f}" for bound in known]
+    text = f"{row['value']:+.{digits}f}" + (f" [{', '.join(bounds)}]" if bounds else "")
     return text.replace("-", MINUS)

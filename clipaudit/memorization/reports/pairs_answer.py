@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from clipaudit.plaindata import Row
 from clipaudit.plaintext import plain
 from clipaudit.reports.answers import Answer, Sentence, cannot
-from clipaudit.reports.layouts import count
+from clipaudit.reports.layouts import count, digits_beside
 
 TABLE = "memorization_pairs"
 _SCORES = ("target", "difference", "reference")
@@ -123,4 +123,7 @@ def _first(test: Test) -> Row:
 
 
 def _auc(row: Row) -> str:
-    return f"{row['value']:.3f} [{row['value_low']:.3f}, {row['value_high']:.3f}]"
+    bounds = row["value_low"], row["value_high"]
+    digits = digits_beside(0.5, *bounds, digits=3)
+    value, low, high = (f"{each:.{digits}f}" for each in (row["value"], *bounds))
+    return f"{value} [{low}, {high}]"

@@ -7,7 +7,15 @@ from clipaudit.parrot.reports.layouts import NOT_CHECKED
 from clipaudit.plaindata import Row
 from clipaudit.plaintext import plain
 from clipaudit.reports.answers import Answer, Sentence, Tables, cannot
-from clipaudit.reports.layouts import MISSING, count, interval, measured, number, percent
+from clipaudit.reports.layouts import (
+    MISSING,
+    count,
+    digits_beside,
+    interval,
+    measured,
+    number,
+    percent,
+)
 
 Key = tuple[str, str, str | None]  # measure, unit, tokenization
 Measures = Mapping[Key, Row]  # of one corpus
@@ -235,11 +243,10 @@ def _attacked(tables: Tables) -> Iterator[Sentence]:
 
 
 def _harm(row: Row) -> str:
-    shown = interval(row["harm_low"], row["harm_high"], sign=True)
     return (
         f"{plain(row['title'])} ({percent(row['control'], digits=1)} % with the word, "
         f"{percent(row['attacked'], digits=1)} % with the name, difference "
-        f"{percent(row['harm'], digits=1, sign=True)} {shown})"
+        f"{measured(row, 'harm', sign=True)})"
     )
 
 
@@ -276,10 +283,12 @@ class _Reading(NamedTuple):
     def text(self) -> str:
         """Return the model and its numbers."""
         right, *bounds = self.right
-        share = f"{percent(right, digits=1)} % {interval(*bounds)}".strip()
+        chance = self.chance or 0.0
+        digits = digits_beside(chance, *bounds, digits=1, unit=100)
+        share = f"{percent(right, digits=digits)} % {interval(*bounds, digits=digits)}".strip()
         return (
             f"{plain(self.title)} (own less other words {_signed(self.reading)}, right word in "
-            f"{share}, by chance {percent(self.chance, digits=1)} %)"
+            f"{share}, by chance {percent(self.chance, digits=digits)} %)"
         )
 
 
@@ -313,8 +322,9 @@ def _accuracy(row: Row | None) -> str:
     if row is None or row["difference"] is None:
         return ""
     value, low, high = (None if each is None else 100 * each for each in _bounded(row))
-    shown = interval(low, high, form=number, digits=1, sign=True)
-    points = f"{number(value, digits=1, sign=True)} points {shown}".strip()
+    digits = digits_beside(0, low, high, digits=1)
+    shown = interval(low, high, form=number, digits=digits, sign=True)
+    points = f"{number(value, digits=digits, sign=True)} points {shown}".strip()
     return f" Accuracy differs by {points}."
 
 
@@ -324,5 +334,6 @@ def _bounded(row: Row) -> Bounded:
 
 def _signed(found: Bounded) -> str:
     value, *bounds = found
-    shown = interval(*bounds, form=number, digits=3, sign=True)
-    return f"{number(value, digits=3, sign=True)} {shown}".strip()
+    digits = digits_beside(0, *bounds, digits=3)
+    shown = interval(*bounds, form=number, digits=digits, sign=True)
+    return f"{number(value, digits=digits, sign=True)} {shown}".strip()

@@ -5,7 +5,15 @@ from collections.abc import Iterator, Sequence
 from clipaudit.plaindata import Row
 from clipaudit.plaintext import plain
 from clipaudit.reports.answers import CONTROL, Answer, Sentence, Tables, cannot, listed
-from clipaudit.reports.layouts import MISSING, count, interval, measured, number, percent
+from clipaudit.reports.layouts import (
+    MISSING,
+    count,
+    digits_beside,
+    interval,
+    measured,
+    number,
+    percent,
+)
 from clipaudit.similarity.reports.losses import (
     GUESSING,
     is_guessing,
@@ -207,8 +215,9 @@ def _other_encoders(tables: Tables, blind: Sequence[Row]) -> Iterator[Sentence]:
 
 
 def _agreement(row: Row) -> str:
-    bounds = interval(row["kappa_low"], row["kappa_high"], form=number, digits=2)
-    kappa = f"{number(row['kappa'])} {bounds}".strip()
+    digits = digits_beside(0, row["kappa_low"], row["kappa_high"], digits=2)
+    bounds = interval(row["kappa_low"], row["kappa_high"], form=number, digits=digits)
+    kappa = f"{number(row['kappa'], digits=digits)} {bounds}".strip()
     either = row["by_both"] + row["by_first_alone"] + row["by_other_alone"]
     low = row["kappa_low"]
     conclusion = (
