@@ -10,6 +10,7 @@ import io
 import json
 import os
 import re
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,9 +38,9 @@ def write_stub(files: Path, stub: Stub) -> None:
     text = json.dumps({"bytes": stub.bytes, "url": stub.url}, sort_keys=True)
     if not path.is_file() or path.read_text() != text:
         replace_text(path, text)
-    else:
-        with suppress(PermissionError):  # another user's
-            os.utime(path)
+    now = time.time_ns()  # the system's own times of files may differ by milliseconds from it
+    with suppress(PermissionError):  # another user's
+        os.utime(path, ns=(now, now))
 
 
 def find_stub(files: Path, sha256: str) -> Path | None:

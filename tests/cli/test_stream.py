@@ -73,7 +73,7 @@ def test_corpora_without_captions_gain_none(store, tmp_path, capsysbinary):
 
 
 def test_a_kept_sample_whose_caption_is_unreadable_gains_none(store, tmp_path, capsysbinary):
-    fields = [b'{"caption": "cut', b'{"caption": 5}', b'\xef\xbb\xbf{"caption": "a cat"}']
+    fields = [b'{"caption": "cut', b'{"caption": 5}', b'\xff{"caption": "a cat"}']
     members = []
     for n, json in enumerate(fields):
         members += [(f"{n}.jpg", picture(n)), (f"{n}.json", json)]
