@@ -66,14 +66,15 @@ def reads_text(run: "Settings", name: str, where: str) -> None:
 def check_own_training(
     run: "Settings", name: str | None, chosen: Iterable[str], where: str, other: str
 ) -> None:
-    """Reject an encoder whose model is trained on a set that is chosen by its embeddings."""
-    model = run.encoders[name].model if name is not None else None
-    manifest = model.partition("/")[2] if model is not None else ""
-    if manifest in chosen:
-        raise ValueError(
-            f"{where}: {name} is trained on {manifest}, which it chooses itself; let "
-            f"`encoders.{name}.model` name another set, such as {other}"
-        )
+    """Reject an encoder that is trained, also at first, on a set chosen by its embeddings."""
+    setting = f"encoders.{name}.model"
+    for recipe, manifest in run.trainings(name) if name is not None else ():
+        if manifest in chosen:
+            raise ValueError(
+                f"{where}: {name} is trained on {manifest}, which it chooses itself; let "
+                f"`{setting}` name another set, such as {other}"
+            )
+        setting = f"recipes.{recipe}.start_from.manifest"
 
 
 def check_shards(run: "Settings", name: str, corpus: Corpus) -> None:

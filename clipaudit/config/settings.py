@@ -161,6 +161,19 @@ class Settings(Section):
         source = self.source(corpus)
         return parts(len(self.shards(source)), self.corpora[source].shards_per_part)
 
+    def trainings(self, encoder: str) -> list[tuple[str, str]]:
+        """Return the recipes and manifests of an encoder's model and of those it starts from.
+
+        The model's own come first. An encoder from elsewhere has none.
+        """
+        recipe, _, manifest = (self.encoders[encoder].model or "").partition("/")
+        found: list[tuple[str, str]] = []
+        while manifest and (recipe, manifest) not in found:  # `check_starts` rejects a circle
+            found.append((recipe, manifest))
+            start = self.recipes[recipe].start_from if recipe in self.recipes else None
+            recipe, manifest = (start.recipe, start.manifest) if start else ("", "")
+        return found
+
     def given_embeddings(self) -> dict[tuple[str, str], GivenEmbeddings]:
         """Return the precomputed embeddings, by encoder and corpus."""
         return {(given.encoder, given.corpus): given for given in self.embeddings.values()}

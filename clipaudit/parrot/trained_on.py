@@ -10,13 +10,8 @@ def trained_on(run: Settings, encoder: str) -> set[str]:
 
     An encoder from elsewhere gives an empty set: its training corpora are unknown.
     """
-    recipe, _, manifest = (run.encoders[encoder].model or "").partition("/")
-    found: set[str] = set()
-    while manifest:
-        found |= {run.source(corpus) for corpus in run.manifests().get(manifest, {})}
-        start = run.recipes[recipe].start_from
-        recipe, manifest = (start.recipe, start.manifest) if start else ("", "")
-    return found
+    manifests = (run.manifests().get(manifest, {}) for _, manifest in run.trainings(encoder))
+    return {run.source(corpus) for members in manifests for corpus in members}
 
 
 def training_notes(run: Settings, encoders: Sequence[str], corpora: Sequence[str]) -> list[str]:

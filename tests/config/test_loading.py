@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 
 import open_clip
@@ -136,6 +137,19 @@ def test_a_wrong_value_is_one_clear_error(settings, place, value, message):
     with pytest.raises(ConfigError) as refused:
         parse_settings(settings)
     assert message in str(refused.value)
+
+
+def test_an_encoder_that_starts_from_a_set_that_it_chooses_is_refused(settings):
+    start = {"recipe": "base", "manifest": "large-deduplicated"}
+    settings["recipes"]["next"] = settings["recipes"]["base"] | {"start_from": start}
+    settings["encoders"]["own"] = {"model": "next/large"}
+
+    message = (
+        "similarity.encoder: own is trained on large-deduplicated, which it chooses itself; let "
+        "`recipes.next.start_from.manifest` name another set, such as large"
+    )
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        parse_settings(settings)
 
 
 def test_a_tilde_in_a_folder_is_the_users_home(settings, monkeypatch):
