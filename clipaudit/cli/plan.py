@@ -1,9 +1,7 @@
 """`clipaudit plan`: show what would run, why, and what it would cost."""
 
-import gc
 import json
 import shlex
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -147,11 +145,6 @@ def plan(
     if workflow.run is not None:
         check_architectures(workflow.run)
         refuse_shortages(workflow.run)
-    # The graph lives to the end, and walking over it at exit costs a tenth of the time. But triton,
-    # which `audit --encoder` has loaded, and DuckDB report their frozen objects as leaks.
-    if "triton" not in sys.modules:
-        gc.freeze()
-    if workflow.run is not None:
         check_splits(workflow.run)
     if estimate:
         _print_estimate(workflow, store, stated, samples, form)
