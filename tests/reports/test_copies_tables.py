@@ -184,6 +184,16 @@ def test_repeats_are_counted_beyond_the_first_of_each_group(sizes):
     assert tuple(row[name] for name in names) == expected
 
 
+def test_no_images_have_no_share_of_repeats():
+    groups = {name: pa.array([], pa.int64()) for name in ("first_shard", "first_row", "size")}
+    views = {"images": images(("test", 0, 0, 90)), "groups": pa.table(groups)}
+
+    params = {"train": "web", "title": "Web", "sampled": False}
+    (row,) = report_table("copies_within", views, params).to_pylist()
+
+    assert (row["images"], row["repeats"], row["share"]) == (0, 0, None)
+
+
 def made_copies(*found):
     """Of each original, one list: which of its copies are found, one by each way."""
     row = {"method": "hash", "transformation": "jpeg", "strength": 30.0, "label": "quality 30"}

@@ -26,7 +26,7 @@ select
     grouped.in_groups, -- images in a group of two or more
     grouped.groups,
     grouped.in_groups - grouped.groups as repeats, -- images beyond the first of each group
-    (grouped.in_groups - grouped.groups) / totals.images as share, -- repeats / images
+    (grouped.in_groups - grouped.groups) / nullif(totals.images, 0) as share, -- repeats / images
     $sampled as is_sampled, -- whether only a sample of the images was searched
     coalesce(grouped.largest, 0) as largest, -- images in the largest group
 from totals
