@@ -25,6 +25,7 @@ from clipaudit.errors import ConfigError
 Source = Literal["text", "texts", "class", "none"]
 
 _MAX_LABEL = 2**31 - 1  # the column `label` is int32
+_WHOLE = re.compile(rb"(-?[0-9]{1,18})(?:\.0{1,18})?")  # 7, or 7.0
 _LINE_END = re.compile("\r\n|\r|\n")
 
 
@@ -177,9 +178,11 @@ def _checked(caption: object) -> str | None:
 
 
 def _integer(stated: object) -> int:
+    """Return a label as a number; pandas writes 1.0 for 1 in a column that lacks some labels."""
     if isinstance(stated, int) and not isinstance(stated, bool):
         return stated
     text = stated if isinstance(stated, bytes) else str(stated).encode("utf-8", "replace")
-    if isinstance(stated, bytes | str) and text.removeprefix(b"-").isdigit() and len(text) < 20:
-        return int(text)
-    raise Unusable(BAD_LABEL, f"{text[:50]!r} is not an integer")
+    whole = _WHOLE.fullmatch(text)
+    if whole is None:
+        raise Unusable(BAD_LABEL, f"{text[:50]!r} is not an integer")
+    return int(whole[1])

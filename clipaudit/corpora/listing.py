@@ -108,9 +108,7 @@ def _members(caption: object, label: object) -> dict[str, bytes]:
         members["json"] = json.dumps({"captions": caption}, default=str).encode()
     elif caption is not None:
         members["txt"] = str(caption).encode("utf-8")
-    if isinstance(label, float):  # integers and nulls, written by pandas
-        label = int(label) if label.is_integer() else _finite(label)
-    if label is not None:
+    if _finite(label) is not None:
         members["cls"] = str(label).encode("utf-8")
     return members
 
