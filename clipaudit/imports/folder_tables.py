@@ -55,7 +55,7 @@ class Tables:
     """What the tables of a folder say of its images."""
 
     fields: Mapping[str, Json]  # by the image's path within the folder
-    unmatched: Sequence[str]  # what rows name and is no image, sorted
+    unmatched: Sequence[str]  # what rows name and is no image, sorted; then rows that name none
     others: Sequence[str]  # files with names of tables that are none
 
 
@@ -74,20 +74,18 @@ def read_tables(folder: Path, images: Collection[str]) -> Tables:
     of_name = defaultdict[str, list[str]](list)
     for image in images:
         of_name[os.path.basename(image)].append(image)
-    found, others = dict[str, Json](), list[str]()
+    found, without, others = dict[str, Json](), list[str](), list[str]()
     for path in _tables(folder, paths):
-        above = os.path.relpath(path.parent, folder)
-        rows = defaultdict[str, list[Json]](list)
         try:
-            for line, row in _rows(path):
-                place = os.path.normpath(os.path.join(above, _named(path, line, row)))
-                rows[place].append(row)
+            rows, nameless = _by_place(path, os.path.relpath(path.parent, folder))
         except _NoTableError:
             others.append(path.name)
+            continue
+        without += nameless
         renamed = _by_name(rows, paths, of_name)
         for place, fields in _merged({renamed.get(each, each): rows[each] for each in rows}):
             found[place] = {**found.get(place, {}), **fields}
-    return Tables(found, sorted(found.keys() - paths), others)
+    return Tables(found, [*sorted(found.keys() - paths), *without], others)
 
 
 def _by_name(
@@ -115,19 +113,17 @@ def names_images(path: Path) -> bool:
     except (OSError, pa.ArrowException):
         return False
     texts = {each.name for each in schema if fits_json(each.type)}
-    return not texts.isdisjoint(FILE_COLUMNS) and not any(map(holds_images, schema))
+    return bool(_file_columns(texts)) and not any(map(holds_images, schema))
 
 
 def read_table(table: Path) -> tuple[Path, Tables]:
     """Return what one table says of its images, and the folder that all of them lie in.
 
-    Rows name images by absolute paths, or by paths from the table's folder. `unmatched` are the
-    names that no image has. Raise InputError for a table that cannot be read or names no image.
+    Rows name images by absolute paths, or by paths from the table's folder. Raise InputError for a
+    table that cannot be read or names no image.
     """
-    rows = defaultdict[str, list[Json]](list)
     try:
-        for line, row in _rows(table):
-            rows[os.path.normpath(table.parent.absolute() / _named(table, line, row))].append(row)
+        rows, nameless = _by_place(table, os.fspath(table.parent.absolute()))
     except _NoTableError:
         raise InputError(
             f"{table}: no table of images. It may be COCO's captions, Karpathy's splits, or a list "
@@ -135,7 +131,7 @@ def read_table(table: Path) -> tuple[Path, Tables]:
             '[{"file_name": "a.jpg", "caption": "a cat"}].'
         ) from None
     found = {place: fields for place, fields in _merged(rows) if _is_image(place)}
-    unmatched = sorted(rows.keys() - found.keys())
+    unmatched = [*sorted(rows.keys() - found.keys()), *nameless]
     if not found:
         raise InputError(
             f"{table}: names no image that exists and ends in {', '.join(IMAGE_ENDINGS)}; of "
@@ -190,16 +186,37 @@ def _tables(folder: Path, images: Collection[str]) -> Iterator[Path]:
             yield path
 
 
-def _named(path: Path, line: int, row: dict[str, Any]) -> str:
-    """Remove the name of the image from a row and return it."""
-    column = next((name for name in FILE_COLUMNS if isinstance(row.get(name), str)), None)
-    if column is None:
+def _by_place(path: Path, above: str) -> tuple[Mapping[str, Sequence[Json]], list[str]]:
+    """Return a table's rows by the image that each names, a path from `above`.
+
+    Also return which rows name none, such as the texts without image in LLaVA's lists. Raise
+    InputError if all rows are such.
+    """
+    rows, nameless = defaultdict[str, list[Json]](list), list[str]()
+    first = ""
+    for line, row in _rows(path):
+        column = next((name for name in _file_columns(row) if isinstance(row[name], str)), None)
+        if column is None:
+            first = first or ", ".join(row) or "nothing"
+            nameless.append(f"{path}, row {line}")
+        else:
+            rows[os.path.normpath(os.path.join(above, row.pop(column)))].append(row)
+    if nameless and not rows:
         raise InputError(
-            f"{path}: row {line} names no image: it has {', '.join(map(str, row)) or 'nothing'}, "
-            f"but none of {', '.join(FILE_COLUMNS)}. Name the column `file_name`; if the table is "
-            "about something else, give it another name."
+            f"{path}: {many(len(nameless), 'row')}, none of which names an image: the first has "
+            f"{plain(first)}, but no text in any of {', '.join(FILE_COLUMNS)}. Name the column "
+            "`file_name`; if the table is about something else, give it another name."
         )
-    return str(row.pop(column))
+    return rows, nameless
+
+
+def _file_columns(names: Collection[str]) -> list[str]:
+    """Return the columns that may name an image, the first choice first.
+
+    The last one is the only one that ends in `_file_name`, as Hugging Face's ImageFolder has it.
+    """
+    ending = [name for name in names if name.endswith("_file_name")]
+    return [name for name in FILE_COLUMNS if name in names] + (ending if len(ending) == 1 else [])
 
 
 def _merged(rows: Mapping[str, Sequence[Json]]) -> Iterator[tuple[str, Json]]:
@@ -260,7 +277,7 @@ def _separated(file: TextIO, suffix: str) -> Iterator[dict[str, Any]]:
     fitting = (
         each
         for each in _DELIMITERS[suffix]
-        if not set(FILE_COLUMNS).isdisjoint(next(csv.reader([header], delimiter=each), []))
+        if _file_columns(next(csv.reader([header], delimiter=each), []))
     )
     delimiter = next(fitting, None)
     if delimiter is None and suffix == ".txt":
@@ -319,8 +336,8 @@ def _json(file: TextIO) -> Iterator[dict[str, Any]]:
 
 
 def _objects(held: list[Any]) -> list[dict[str, Any]]:
-    """Return a list of objects, such as BLIP's, which is a table if the first names an image."""
-    if not held or held[0].keys().isdisjoint(FILE_COLUMNS):
+    """Return a list of objects, such as BLIP's, which is a table if one may name an image."""
+    if not any(_file_columns(row) for row in held if isinstance(row, dict)):
         raise _NoTableError
     return [_object(row, f"entry {number}") for number, row in enumerate(held, 1)]
 

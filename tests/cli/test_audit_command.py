@@ -277,7 +277,7 @@ def test_a_field_without_texts_is_refused(data):
         ("list.txt", r"list\.txt: not a file that is read, which ends in \.tar, .*\.images\."),
         ("paths.csv", r"paths\.csv: names no image .* of 1 name the first is .*/one\.png\. Write"),
         ("ids.json", r"ids\.json: no table of images\. It may be COCO's captions, Karpathy's spl"),
-        ("ids.csv", r"ids\.csv: row 1 names no image: it has id, but none of file_name,"),
+        ("ids.csv", r"ids\.csv: 1 row, none of which names an image: the first has id, but"),
         ("page.tar", "page.tar: not a readable tar"),
         ("web/{00000..00002}.tar", "1 of 3 shards are missing, first .*00002"),
     ],

@@ -31,6 +31,17 @@ def test_rows_of_tables_without_an_image_are_counted(folder, tmp_path):
     assert "2 rows of tables without an image, first b.png" in notes
 
 
+@pytest.mark.parametrize("column", ["image", "image_file_name"])
+def test_rows_that_name_no_image_are_left_out_and_counted(folder, tmp_path, column):
+    rows = [{"id": 1, "text": "only text"}, {column: "cats/a.png", "text": "a cat"}, {}]
+    (folder / "captions.json").write_text(json.dumps(rows))
+
+    notes = import_folder(folder, "photos", tmp_path / "lists").notes
+
+    assert f"2 rows of tables without an image, first {folder}/captions.json, row 1" in notes
+    assert caption_of(folder, tmp_path / "lists", "cats/a.png") == ("text", {"text": "a cat"})
+
+
 def caption_of(folder, lists, name):
     """The caption settings of a folder, and what an image's row holds of its fields."""
     corpus = import_folder(folder, "photos", lists).blocks["corpora"]["photos"]
@@ -171,13 +182,17 @@ def test_texts_with_the_names_of_tables_are_no_tables(folder, tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("metadata.csv", "text\na cat\n", r"metadata\.csv: row 1 names no image: it has text, but"),
+        (
+            "metadata.csv",
+            "text\na cat\n",
+            r": 1 row, none .*: the first has text, but no text in",
+        ),
         ("metadata.csv", "id\n7\n", r"if the table is about something else, give it another name"),
         ("metadata.csv", "file_name,text\na.png,caf\udce9\n", r"byte 0xe9 is not UTF-8\. Save it"),
         ("metadata.parquet", "PAR1", r"metadata\.parquet: cannot be read: .*Correct it, or remove"),
         ("captions.jsonl", "[1]\n", r"line 1 is a list, expected an object"),
         ("captions.json", '[{"image": "a.png"}, 1]', r"entry 2 is a int, expected an object"),
-        ("captions.json", '[{"image": "a.png"}, {}]', r"row 2 names no image: it has nothing"),
+        ("captions.jsonl", '{}\n{"id": 7}\n', r": 2 rows, none .*: the first has nothing, but"),
         ("a.token", "a.png#0\tone\na.png two\n", r"line 2: no tab between an image and its cap"),
         ("metadata.csv", "file_name,text\na.png,b,c\n", r"1 more cells than the header"),
         ("metadata.csv", f"file_name,text\na.png,{'x' * 1_100_000}\n", r"field larger than"),
