@@ -1,6 +1,7 @@
 """Suggest existing names for an unknown name, and options of a command for the same run."""
 
 import difflib
+import os
 import shlex
 from collections.abc import Iterable
 from pathlib import Path
@@ -33,9 +34,9 @@ def similar_path(missing: Path, *, folders: bool = False) -> Path | None:
     folders count.
     """
     beside = missing.parent
-    if beside != missing and not beside.exists():
+    if beside != missing and not os.path.exists(beside):  # Path.exists fails for a long name
         return similar_path(beside, folders=True)
-    if not beside.is_dir():
+    if not os.path.isdir(beside):
         return None
     names = [each.name for each in beside.iterdir() if each.is_dir() or not folders]
     near = difflib.get_close_matches(missing.name, names, n=1)

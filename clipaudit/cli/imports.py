@@ -1,5 +1,6 @@
 """`clipaudit import`: check data of other tools and describe it as blocks of the settings."""
 
+import os
 from collections.abc import Callable, Mapping
 from functools import wraps
 from pathlib import Path
@@ -102,7 +103,7 @@ def _hint(values: Mapping[str, Any]) -> str:
     from clipaudit.imports.recognition import recognise
 
     places = [Path(place) for place in values.get("places", [values.get("folder")])]
-    kind = recognise(places[0]) if len(places) == 1 and places[0].is_dir() else None
+    kind = recognise(places[0]) if len(places) == 1 and os.path.isdir(places[0]) else None
     called = click.get_current_context().info_name
     if kind in (None, called) or (called, kind) in _TAKEN:
         return ""

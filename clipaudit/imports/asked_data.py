@@ -177,10 +177,10 @@ def _files(argument: str, say: Callable[[str], object]) -> list[str]:
     if is_url(argument):
         check_url(argument)
         return expand_shards(argument)
-    if Path(argument).is_dir() and recognise(Path(argument)) == "folder":
-        return []
     path = Path(argument)
-    if path.is_file() and (argument.endswith(TABLE_ENDINGS) or names_images(path)):
+    if os.path.isdir(path) and recognise(path) == "folder":  # Path.is_dir fails for long patterns
+        return []
+    if os.path.isfile(path) and (argument.endswith(TABLE_ENDINGS) or names_images(path)):
         read_table(path)  # raises for another content
         return []
     found = find_shards([argument], say=say)

@@ -1,6 +1,7 @@
 """Imports webdataset tars, or Parquet files with images, as a corpus, from their first samples."""
 
 import glob
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -111,7 +112,7 @@ def find_shards(
             raise InputError(
                 f"{place}: a URL; imports read local files. Write it under `shards` of a corpus."
             )
-        if Path(place).is_dir():
+        if os.path.isdir(place):  # Path.is_dir fails for a pattern beyond 255 bytes
             walk = visible_files(Path(place), linked)
             paths = (Path(folder, name) for folder, names in walk for name in names)
             within = [path for path in paths if path.is_file()]
@@ -121,7 +122,7 @@ def find_shards(
             others = Counter(path.suffix for path in within if path.suffix not in _DESCRIBING)
             others.subtract(path.suffix for path in here if path.suffix in others)
             notes += (f"{plain(place)}: {note}" for note in others_notes(+others) if here)
-        elif Path(place).exists():
+        elif os.path.exists(place):
             here = [Path(place)]
         elif "{" in place:
             named = list(map(Path, expand_shards(place)))
@@ -148,7 +149,7 @@ def find_shards(
 
 def _refuse_missing(place: str) -> None:
     """Raise InputError for the path of a missing file or folder; a pattern names several."""
-    if Path(place).exists() or "{" in place or glob.has_magic(place):
+    if os.path.exists(place) or "{" in place or glob.has_magic(place):
         return
     near = similar_path(Path(place))
     step = f"Did you mean {plain(near)}?" if near else "Correct the path."

@@ -19,6 +19,7 @@ from clipaudit.cli.audit import LOCK, _answer
 from clipaudit.cli.commands import commands
 from clipaudit.config.loading import parse_settings
 from clipaudit.corpora.captions import Captioning
+from clipaudit.corpora.parts import expand_shards
 from clipaudit.corpora.samples import index_shards
 from clipaudit.errors import InputError
 from clipaudit.imports.asked_data import find_corpora, settings_text
@@ -66,6 +67,18 @@ def test_tars_can_be_named_in_any_form(data, arguments):
 
     assert found["corpora"]["train"]["shards"] == f"{data}/web/{{00000..00001}}.tar"
     assert parse_settings(found).section
+
+
+def test_a_pattern_may_be_longer_than_a_name(data):
+    numbers = [f"{number:05d}" for number in range(60)]
+    for number in numbers:
+        write_tar(data / f"web/{number}.tar", ("0.png", png()))
+
+    pattern = f"web/{{{','.join(numbers)}}}.tar"
+
+    assert len(expand_shards(settings(data, [pattern])["corpora"]["train"]["shards"])) == 60
+    with pytest.raises(InputError, match=r"1 of 61 shards are missing, first .*web/gone\.tar"):
+        settings(data, [pattern.replace("}", ",gone}")])
 
 
 @pytest.mark.parametrize(
