@@ -113,8 +113,8 @@ def _only_audit(to: Path) -> Iterator[None]:
     """Refuse a second audit in a folder; an error before anything is written leaves no folder."""
     from clipaudit.store.locks import alone
 
-    is_new = not to.exists()
-    if is_new and to.is_symlink():
+    is_new = not os.path.exists(to)
+    if is_new and os.path.islink(to):
         raise click.ClickException(
             f"{plain(to)}: a link to {plain(os.readlink(to))}, which does not exist. Mount or make "
             "that folder, or name another one by --to."
@@ -123,6 +123,12 @@ def _only_audit(to: Path) -> Iterator[None]:
         f"{plain(to)}: another `clipaudit audit` is running in this folder. Wait until it has "
         "ended, or name another folder by --to."
     )
+    try:
+        to.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise click.ClickException(
+            f"{plain(to)}: cannot be made ({error.strerror}). Name another folder by --to."
+        ) from error
     try:
         with alone(to / LOCK, refusal=refusal):
             yield

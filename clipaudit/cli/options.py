@@ -1,5 +1,6 @@
 """Options that commands share, and how errors and byte counts are printed."""
 
+import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -24,6 +25,13 @@ class Group(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401
         """Run the command; see the class."""
+        try:
+            os.getcwd()
+        except FileNotFoundError as error:
+            raise click.ClickException(
+                "the current folder was removed. Go to another one, by cd, and start the same "
+                "command again."
+            ) from error
         try:
             return super().invoke(ctx)
         except ClipauditError as error:

@@ -354,6 +354,25 @@ def test_an_output_folder_that_links_to_nothing_is_one_message(data, monkeypatch
     assert done.output.startswith("Error: audit: a link to scratch/gone, which does not exist.")
 
 
+def test_an_output_folder_that_cannot_be_made_is_one_message(data, monkeypatch):
+    monkeypatch.chdir(data)
+
+    for to, why in (("web/00000.tar/audit", "Not a directory"), ("x" * 300, "File name too long")):
+        done = CliRunner().invoke(commands, ["audit", "web", "--plan", "--to", to])
+
+        assert done.output == f"Error: {to}: cannot be made ({why}). Name another folder by --to.\n"
+
+
+def test_a_removed_current_folder_is_one_message(data, monkeypatch):
+    (data / "gone").mkdir()
+    monkeypatch.chdir(data / "gone")
+    (data / "gone").rmdir()
+
+    done = CliRunner().invoke(commands, ["audit", str(data / "web"), "--to", str(data / "audit")])
+
+    assert done.output.startswith("Error: the current folder was removed. Go to another one")
+
+
 def test_an_error_is_one_message(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").mkdir()
