@@ -20,9 +20,10 @@ class Makers:
 
     def __init__(self, results: Path) -> None:
         """Look below `results`; read only on demand."""
-        self._inside = f"{results}{os.sep}"
-        self._digest = cache(self._read_digest)
-        self._action = cache(lambda path: placement(results, Path(path)).action)
+        self._results, self._within = results, Path(os.path.abspath(results)).parts
+        self._pointer = cache(self._find_pointer)
+        self._digest = cache(lambda pointer: Pointer.read(pointer).digest)
+        self._action = cache(lambda pointer: placement(results, pointer).action)
 
     def maker(self, file: ActionInput) -> str | None:
         """Return the action that made a recorded input; None for a user's file.
@@ -30,14 +31,18 @@ class Makers:
         If the same content is at the same path, this is the action that placed it last. Otherwise
         (another results folder, or content replaced since) it is the recorded action.
         """
-        is_there = self._digest(file.path) == file.digest
-        return self._action(file.path) if is_there else file.action
+        there = self._pointer(file.path)
+        is_there = there is not None and self._digest(there) == file.digest
+        return self._action(there) if is_there else file.action
 
-    def _read_digest(self, path: str) -> str | None:
-        """Return the digest that the pointer at a path names; None if there is no pointer."""
-        is_inside = path.startswith(self._inside) and path.endswith(".json")
-        there = is_inside and os.path.isfile(path)
-        return Pointer.read(Path(path)).digest if there else None
+    def _find_pointer(self, path: str) -> Path | None:
+        """Return the pointer at a recorded path, which is from any folder above `results`."""
+        parts = Path(path).parts if path.endswith(".json") else ()
+        for count in range(1, len(parts)):
+            pointer = self._results.joinpath(*parts[count:])
+            if self._within[-count:] == parts[:count] and pointer.is_file():
+                return pointer
+        return None
 
 
 def actions_below(results: Path, store: Store, pointers: Iterable[Path]) -> dict[str, Record]:

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -99,6 +100,17 @@ def test_the_maker_is_the_last_action_that_put_the_same_content_there(run):
 
     assert Makers(run.results).maker(file) == "ee01"
     assert Makers(run.results).maker(replace(file, digest="other")) == "aa01"
+
+
+def test_the_maker_is_the_same_from_any_folder(run, tmp_path, monkeypatch):
+    file = ActionInput(run.digest("aa01"), "results/samples.json", {}, "aa01")
+    place(run.results, run.results / "samples.json", Placement("ee01", "out", {}))
+
+    for folder, results in ((tmp_path, "results"), (tmp_path.parent, f"{tmp_path.name}/results")):
+        monkeypatch.chdir(folder)
+
+        assert Makers(Path(results)).maker(file) == "ee01"
+    assert Makers(tmp_path / "other").maker(file) == "aa01"
 
 
 def test_a_missing_record_of_a_pointer_is_an_error_that_says_what_to_do(run):
