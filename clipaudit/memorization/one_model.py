@@ -172,8 +172,9 @@ def one_model(
     cancels: 0 means that both references serve equally. AGREEMENTS are rank correlations over
     records. Both gaps share the target's recall, so they agree even without memory; the hold-out
     measures how far. Bounds are those of Student for a mean, of Welch for a difference of two, and
-    by Fisher's transformation for Spearman's correlation (Bonett and Wright, Psychometrika 2000:
-    https://doi.org/10.1007/BF02294183).
+    by Fisher's transformation for Spearman's correlation, with the larger of two variances: Bonett
+    and Wright's (Psychometrika 2000: https://doi.org/10.1007/BF02294183), which knows no ties, and
+    that of the records' influence.
     """
     rows = []
     for k in neighbors:
@@ -281,6 +282,48 @@ def _agreement(own: Float64[np.ndarray, " n"], other: Float64[np.ndarray, " n"])
     value = float(spearmanr(own, other).statistic)
     if len(own) < 4 or abs(value) > 1 - 1e-9:
         return Estimate(value)
-    half = NORMAL * ((1 + value**2 / 2) / (len(own) - 3)) ** 0.5
+    of_ties = float((_influence(own, other) ** 2).mean()) / len(own) / (1 - value**2) ** 2
+    half = NORMAL * max((1 + value**2 / 2) / (len(own) - 3), of_ties) ** 0.5
     middle = np.arctanh(value)
     return Estimate(value, float(np.tanh(middle - half)), float(np.tanh(middle + half)))
+
+
+def _influence(
+    own: Float64[np.ndarray, " n"], other: Float64[np.ndarray, " n"]
+) -> Float64[np.ndarray, " n"]:
+    """Return the influence of each record on Spearman's correlation: n times its derivative.
+
+    The mean square divided by n is the variance for many records, with any ties (the infinitesimal
+    jackknife; Efron, The Jackknife, the Bootstrap and Other Resampling Plans, 1982, ch. 6).
+    """
+    from scipy.stats import rankdata
+
+    ranks = [(rankdata(each) - 0.5) / len(each) - 0.5 for each in (own, other)]
+
+    def of_product(one: int, two: int) -> tuple[float, Float64[np.ndarray, " n"]]:
+        """Return the mean product of two ranks, and each record's influence on it."""
+        product = ranks[one] * ranks[two]
+        further = _above(ranks[one], ranks[two]) + _above(ranks[two], ranks[one])
+        return product.mean(), product + further - 3 * product.mean()
+
+    (first, of_first), (second, of_second) = of_product(0, 0), of_product(1, 1)
+    both, of_both = of_product(0, 1)
+    influence: Float64[np.ndarray, " n"]
+    influence = of_both - both / 2 * (of_first / first + of_second / second)
+    influence /= (first * second) ** 0.5
+    return influence
+
+
+def _above(
+    ranks: Float64[np.ndarray, " n"], values: Float64[np.ndarray, " n"]
+) -> Float64[np.ndarray, " n"]:
+    """Return the mean over all records of values where the rank is higher; equal ones count half.
+
+    >>> _above(np.array([1.0, 2.0, 2.0]), np.array([3.0, 6.0, 9.0]))
+    array([5.5, 2.5, 2.5])
+    """
+    _, place = np.unique(ranks, return_inverse=True)
+    sums = np.bincount(place, values)
+    of_rank = sums[::-1].cumsum()[::-1] - sums / 2
+    above: Float64[np.ndarray, " n"] = of_rank[place] / len(values)
+    return above

@@ -152,6 +152,23 @@ def test_agreement_is_the_rank_correlation_with_the_gaps_of_two_models():
     assert not [part for part in values(table, "model") if "agreement" in part]
 
 
+def test_intervals_of_agreement_hold_for_tied_gaps():
+    generator, shares = np.random.default_rng(0), [0.10, 0.02, 0.02, 0.86]
+    true = (0.10 * 0.86 - 0.02 * 0.02) / (0.12 * 0.88)  # of two binary gaps: the phi coefficient
+    alarms = 0
+    for _ in range(200):
+        kinds = generator.choice(4, 150, p=shares)  # what is missed: by both, by one, by none
+        missed = [np.isin(kinds, [0, reference]).astype(int) for reference in (1, 2)]
+        words, model = (recalls((1 - each).tolist(), truths=[1] * 150) for each in missed)
+        target = recalls([1] * 150, truths=[1] * 150)
+        sets = records(*range(149)), records(149)
+        table = one_model(target, {"words": words, "model": model}, *sets, neighbors=[10])
+        row = values(table)["agreement_members"]
+        alarms += not row["low"] <= true <= row["high"]
+
+    assert 2 <= alarms <= 18  # binomial of 200 at 5 %: 99.8 % of the time
+
+
 def test_aggregate_agreement_with_two_models_is_the_difference_of_net_gaps():
     target = recalls([4, 3, 1, 2, 0])
     references = {"words": recalls([1, 1, 1, 1, 1]), "model": recalls([2, 0, 1, 2, 0])}
