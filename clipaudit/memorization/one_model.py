@@ -22,7 +22,7 @@ from jaxtyping import Bool, Float64, Int64
 from scipy.sparse import csr_array
 
 from clipaudit.corpora.addresses import sample_addresses
-from clipaudit.evaluation.student import NORMAL, student_quantile
+from clipaudit.evaluation.student import NORMAL, student_quantile, unseen_share
 from clipaudit.memorization.labelled import LabelledImages, places_among
 from clipaudit.memorization.pairs import matched_recalls, one_by_one
 from clipaudit.memorization.recall import BLOCK_RECORDS, RECALLS
@@ -260,7 +260,9 @@ def _net(inside: Float64[np.ndarray, " n"], outside: Float64[np.ndarray, " m"]) 
 def _bounded(value: float, *samples: Float64[np.ndarray, " _"]) -> Estimate:
     """Return a value made of the samples' means, with Student's or Welch's bounds.
 
-    There are none if a sample has a single value, or if no sample varies.
+    There are none if a sample has a single value, or if no sample varies. A bound is at least as
+    far from the value as an `unseen_share` of the smallest sample would move it, if these records
+    differed as much as the most different ones do.
     """
     degrees = [len(each) - 1 for each in samples]
     if min(degrees) == 0:
@@ -270,7 +272,9 @@ def _bounded(value: float, *samples: Float64[np.ndarray, " _"]) -> Estimate:
         return Estimate(value)
     parts = zip(squared_errors, degrees, strict=True)
     of_both = whole**2 / sum(each**2 / degree for each, degree in parts)
-    half = student_quantile(of_both) * whole**0.5
+    largest = max(float(np.abs(each).max()) for each in samples)
+    unseen = unseen_share(min(degrees) + 1) * largest
+    half = max(student_quantile(of_both) * whole**0.5, unseen)
     return Estimate(value, value - half, value + half)
 
 

@@ -195,6 +195,19 @@ def test_intervals_of_few_records_are_those_of_student_and_welch():
     assert found["net"] == pytest.approx(tuple(both))
 
 
+def test_intervals_hold_if_few_records_differ():
+    generator, alarms = np.random.default_rng(0), 0
+    words, sets = recalls([1] * 102), (records(*range(100)), records(100, 101))
+    for _ in range(200):
+        target = generator.binomial(1, 0.03, 102) + 1
+        table = one_model(recalls(target.tolist()), {"words": words}, *sets, neighbors=[10])
+        row = values(table, measure="prg")["members"]
+        # no interval if no record differs, in 5 % of draws
+        alarms += row["low"] is not None and not row["low"] <= 0.03 <= row["high"]
+
+    assert alarms <= 18  # binomial of 200 at 5 %: 99.9 % of the time
+
+
 def simulated(planted, runs=200, n=150):
     """The net gaps of models that recall more than captions do, and `planted` more on members."""
     generator = np.random.default_rng(0)
