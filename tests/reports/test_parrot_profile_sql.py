@@ -133,9 +133,28 @@ def test_each_share_has_an_interval_over_its_images(table1):
 
     exact = beta.ppf([0.025, 0.975], [4, 5], [2, 1])  # 4 of 5
     assert cells["with_text", "share", None] == pytest.approx(exact, abs=1e-9)
-    of_mean = beta.ppf([0.025, 0.975], [1.25, 2.25], [3.75, 2.75])  # rates that sum to 1.25, of 4
+    # four images miss a kind that 1 - 0.025 ** (1 / 4) of all are in 2.5 % of draws
+    of_mean = 0, 1.25 / 4 + 1 - 0.025 ** (1 / 4)
     assert cells["rate", "share", "words"] == pytest.approx(of_mean, abs=1e-9)
     assert cells["images", "count", None] == (None, None)
+
+
+def test_intervals_of_mean_rates_are_as_wide_as_rates_vary(table1):
+    repeated = np.random.default_rng(0).binomial(1, 0.5, 400)  # of four words of each caption
+    rows = [("web", row, 1, 4, ["a"][:one], int(one)) for row, one in enumerate(repeated)]
+
+    cells = by_measure(table1(rows), "value_low", "value_high")
+
+    of_mean = ttest_1samp(repeated / 4, 0).confidence_interval()
+    assert cells["rate", "share", "words"] == pytest.approx(tuple(of_mean), abs=1e-4)
+    assert cells["fuzzy_rate_with_text", "share", "words"] == cells["rate", "share", "words"]
+
+
+def test_the_mean_rate_of_one_image_has_an_interval(table1):
+    cells = by_measure(table1(WEB[1:2]), "value_low", "value_high")
+
+    exact = beta.ppf([0.025, 0.975], [0.5, 1.5], [1.5, 0.5])  # a rate of one half, of one
+    assert cells["rate", "share", "words"] == pytest.approx(exact, abs=1e-9)
 
 
 def test_mistakes_are_unknown_for_unchecked_images(table1):

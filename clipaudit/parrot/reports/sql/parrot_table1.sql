@@ -61,6 +61,11 @@ rates as (
         avg(rate::decimal(18, 15)) filter (where has_text) as rate_with_text,
         avg(fuzzy_rate::decimal(18, 15)) as fuzzy_rate,
         avg(fuzzy_rate::decimal(18, 15)) filter (where has_text) as fuzzy_rate_with_text,
+        avg((rate ** 2)::decimal(18, 15)) as rate_square,
+        avg((rate ** 2)::decimal(18, 15)) filter (where has_text) as rate_with_text_square,
+        avg((fuzzy_rate ** 2)::decimal(18, 15)) as fuzzy_rate_square,
+        avg((fuzzy_rate ** 2)::decimal(18, 15)) filter (where has_text)
+            as fuzzy_rate_with_text_square,
     from rated
     group by corpus, tokenization
 ),
@@ -139,7 +144,7 @@ measured as (
         on dropped.corpus = corpora.corpus
     left join mistaken
         on mistaken.corpus = corpora.corpus
-    union all
+    union all by name
     select
         corpus,
         tokenization,
@@ -149,45 +154,66 @@ measured as (
                 'unit': 'count',
                 'pictures': images,
                 'value': (images - captions)::double,
+                'square': null,
             },
             {
                 'measure': 'rate',
                 'unit': 'share',
                 'pictures': captions,
                 'value': rate,
+                'square': rate_square,
             },
             {
                 'measure': 'rate_with_text',
                 'unit': 'share',
                 'pictures': captions_with_text,
                 'value': rate_with_text,
+                'square': rate_with_text_square,
             },
             {
                 'measure': 'fuzzy_rate',
                 'unit': 'share',
                 'pictures': captions,
                 'value': fuzzy_rate,
+                'square': fuzzy_rate_square,
             },
             {
                 'measure': 'fuzzy_rate_with_text',
                 'unit': 'share',
                 'pictures': captions_with_text,
                 'value': fuzzy_rate_with_text,
+                'square': fuzzy_rate_with_text_square,
             },
             {
                 'measure': 'parroting',
                 'unit': 'share',
                 'pictures': captions_with_text,
                 'value': parroting / nullif(captions_with_text, 0),
+                'square': null,
             },
             {
                 'measure': 'parrots',
                 'unit': 'share',
                 'pictures': captions,
                 'value': parroting / nullif(captions, 0),
+                'square': null,
             },
         ], recursive := true),
     from rates
+),
+
+-- Rates vary less than counts, so the interval of their mean is narrower. As few images may miss a
+-- change, it has a least width.
+bounded as (
+    select
+        *,
+        case
+            when square is not null and pictures > 1 then difference_over_seeds(
+                [value], greatest(square - value * value, 0) / (pictures - 1), pictures
+            )
+            else share_interval(value * pictures, pictures)
+        end as bounds,
+    from measured
 )
 
 select
@@ -202,18 +228,14 @@ select
     coalesce(measured.pictures, 0) as pictures, -- images behind a share or a mean
     measured.value, -- null: no image
     -- 95 %, over images; null: a count, or no image
-    if(measures.unit = 'share', share_interval(
-        measured.value * measured.pictures, measured.pictures
-    ).low, null) as value_low,
-    if(measures.unit = 'share', share_interval(
-        measured.value * measured.pictures, measured.pictures
-    ).high, null) as value_high,
+    if(measures.unit = 'share', if(bounds.low < 0, 0, bounds.low), null) as value_low,
+    if(measures.unit = 'share', bounds.high, null) as value_high,
     -- of the corpus of that title, for both tokenizations: the paper does not name its own
     if(measures.unit = 'share', round(published.value / 100, 6), published.value)
         as published_value,
 from measures
 cross join corpora
-left join measured
+left join bounded as measured
     on
         measured.measure = measures.measure
         and measured.unit = measures.unit
