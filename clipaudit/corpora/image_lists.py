@@ -5,9 +5,11 @@ A list is JSON, one object per line. The first one names the folder; each furthe
     {"format": "clipaudit image list 1", "folder": "/data/val"}
     {"file": "cats/1.jpg", "sha256": "...", "txt": "a cat", "cls": 0, "json": {"licence": "CC0"}}
     {"file": "cats/2.jpg", "fault": "unreadable file", "detail": "Permission denied"}
+    {"file": "cats/3.jpg", "sha256": "...", "json": "[1]"}
 
-The list contains the texts and the digests of the images, so its own digest covers everything that
-is read through it. Standard library only.
+The last one's `.json` holds no object, so its text is kept. The list contains the texts and the
+digests of the images, so its own digest covers everything that is read through it. Standard library
+only.
 """
 
 import hashlib
@@ -15,7 +17,6 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 from clipaudit.corpora.shards import RawSample, shown
 from clipaudit.errors import InputError
@@ -72,8 +73,11 @@ def _members(path: Path, folder: Path, row: Json) -> dict[str, bytes]:
         members["txt"] = row["txt"].encode("utf-8", "surrogateescape")  # the file's own bytes
     if "cls" in row:
         members["cls"] = str(row["cls"]).encode()
-    fields: dict[str, Any] = {**row.get("json", {}), "path": shown(os.fsencode(name))}
-    return {**members, "json": json.dumps(fields, sort_keys=True).encode()}
+    fields = row.get("json", {})
+    if isinstance(fields, str):
+        return {**members, "json": fields.encode("utf-8", "surrogateescape")}
+    known = {**fields, "path": shown(os.fsencode(name))}
+    return {**members, "json": json.dumps(known, sort_keys=True).encode()}
 
 
 def _image(path: Path, image: Path, digest: str) -> bytes:

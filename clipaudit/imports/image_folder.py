@@ -60,6 +60,7 @@ class Listed:
     others: Mapping[str, int]  # other files, by ending
     linked: list[str]  # folders that are links, which are not followed
     unmatched: list[str]  # images that a table names and that are not there
+    bad_json: list[str]  # images with a `.json` that holds no object
     texts: TextFields
 
 
@@ -100,6 +101,11 @@ def listed_notes(listed: Listed) -> list[str]:
     notes = [counts + (f", {len(listed.classes):,} classes" if listed.classes else "")]
     for fault, found in sorted(listed.faulty.items()):
         notes.append(f"{found:,} of them cannot be used ({fault}); they are listed in `drops`")
+    if listed.bad_json:
+        notes.append(
+            f"{many(len(listed.bad_json), 'image')} with a .json that holds no object, first "
+            f"{plain(listed.bad_json[0])}: dropped where captions or labels are needed"
+        )
     notes += others_notes(listed.others)
     if tables := sorted(listed.others.keys() & {".csv", ".tsv", ".jsonl", ".parquet"}):
         notes.append(
@@ -155,7 +161,9 @@ def _list(
         _replace(lists / CLASSES, "".join(f"{each}\n" for each in names))
     rows.keep()
     unmatched = list(tables.unmatched)
-    return Listed(written, len(images), names, rows.faulty, {}, [], unmatched, rows.texts)
+    return Listed(
+        written, len(images), names, rows.faulty, {}, [], unmatched, rows.bad_json, rows.texts
+    )
 
 
 def find_images(folder: Path) -> tuple[list[str], Counter[str], list[str]]:
@@ -259,6 +267,7 @@ class _Rows:
         self._started = time.time_ns()
         self.texts = TextFields()
         self.faulty = Counter[str]()
+        self.bad_json: list[str] = []
 
     def of(self, names: Sequence[str]) -> list[Json]:
         """Return the rows of some images."""
@@ -303,8 +312,12 @@ class _Rows:
         if all(held is None or held[1] < self._started - _SETTLED_NS for held in state):
             self._now[name] = [state, read]
         row = {"file": name, **read}
-        fields = {**row.pop("json", {}), **self._tables.fields.get(name, {})}
-        self.texts.add(row.get("txt"), fields)
+        fields = row.pop("json", {})
+        if isinstance(fields, str):
+            self.bad_json.append(name)
+        else:
+            fields = {**fields, **self._tables.fields.get(name, {})}
+            self.texts.add(row.get("txt"), fields)
         self.faulty.update([row["fault"]] if "fault" in row else [])
         if fields:
             row["json"] = fields
@@ -336,10 +349,11 @@ def _texts(text: Path, fields: Path, *, within: Path) -> Json:
     if text.is_file() and lies_within(text, within):
         found["txt"] = _content(text).decode("utf-8", "surrogateescape")
     if fields.is_file() and lies_within(fields, within):
+        content = _content(fields)
         try:
-            found["json"] = json_object({"json": _content(fields)})
-        except Unusable as unusable:
-            raise InputError(f"{fields}: {unusable}. Correct it, or remove it.") from None
+            found["json"] = json_object({"json": content})
+        except Unusable:  # the index drops it, as in a tar, if captions or labels are needed
+            found["json"] = content.decode("utf-8", "surrogateescape")
     return found
 
 

@@ -96,10 +96,22 @@ def test_json_beside_an_image_is_kept(folder, tmp_path):
     assert first == {"author": "me", "path": "cats/a.png"}
 
 
-def test_a_failed_import_leaves_nothing(folder, tmp_path):
-    (folder / "dogs/b.v2.json").write_text("[1]")
+@pytest.mark.parametrize("text", [b"[1]", b"{", b"\xff"])
+def test_an_image_with_bad_json_is_dropped_as_in_a_tar(folder, tmp_path, text):
+    (folder / "dogs/b.v2.json").write_bytes(text)
 
-    with pytest.raises(InputError, match=r"b\.v2\.json: bad json: .* found list.*Correct it"):
+    for _ in range(2):  # read, then remembered
+        notes = import_folder(folder, "photos", tmp_path / "lists").notes
+        assert notes[1].startswith("1 image with a .json that holds no object, first dogs/b.v2.png")
+    needed = dropped(tmp_path / "lists", Captioning("text"))
+    assert needed["dogs/b.v2.png"] == "bad json"
+    assert indexed(tmp_path / "lists").num_rows == 3  # captions are not needed
+
+
+def test_a_failed_import_leaves_nothing(folder, tmp_path):
+    (folder / "metadata.jsonl").write_text("[1]")
+
+    with pytest.raises(InputError, match=r"line 1 is a list, expected an object"):
         import_folder(folder, "photos", tmp_path / "lists")
     assert [path.name for path in tmp_path.iterdir()] == ["photos"]
 
