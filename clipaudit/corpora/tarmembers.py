@@ -19,6 +19,12 @@ _ZERO_BLOCK = bytes(BLOCK)
 _MAX_EXTENSION_BYTES = 1 << 20  # names of 4 kB need no more; refuses to read 10 GB of "long name"
 _PIECE_BYTES = 1 << 20  # read at once when a member is skipped or copied: memory, never results
 _ADLER_BASE = 65_521
+_COMPRESSIONS = {
+    b"BZh": "bzip2",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"\xfd7zXZ\0": "xz",
+    b"PK\3\4": "zip",
+}
 
 
 class Head(NamedTuple):
@@ -71,7 +77,12 @@ class TarReader:
                 raise BrokenTar(TRUNCATED, f"the file ends at byte {self._at}, {what}")
             if block == _ZERO_BLOCK:
                 return None
-            _check_sum(block, start)
+            try:
+                _check_sum(block, start)
+            except BrokenTar:
+                if start == 0:
+                    _refuse_compressed(block)
+                raise
             kind = block[156:157]
             if kind not in b"LKxg":
                 break
@@ -184,6 +195,13 @@ def member_head(name: bytes, size: int) -> bytes:
     info = TarInfo(name.decode("utf-8", "surrogateescape"))
     info.size = size
     return info.tobuf(PAX_FORMAT, "utf-8", "surrogateescape")
+
+
+def _refuse_compressed(start: bytes) -> None:
+    """Raise BrokenTar for a file that begins as one of a compression that is not unpacked."""
+    for magic, name in _COMPRESSIONS.items():
+        if start.startswith(magic):
+            raise BrokenTar(DAMAGED, f"it is compressed by {name}, but only gzip is unpacked")
 
 
 def _check_sum(block: bytes, start: int) -> None:

@@ -1,4 +1,6 @@
+import bz2
 import gzip
+import lzma
 import subprocess
 import sys
 import tarfile
@@ -208,6 +210,19 @@ def test_a_long_extension_header_is_refused_with_its_size_and_the_limit(shard):
 
     assert last.fault == "damaged tar"
     assert "of 1,048,577 bytes at byte 1024, where at most 1,048,576 are read" in last.detail
+
+
+@pytest.mark.parametrize(("compress", "name"), [(bz2.compress, "bzip2"), (lzma.compress, "xz")])
+def test_a_tar_that_is_not_compressed_by_gzip_is_named(shard, compress, name):
+    path = shard(sample("a"))
+    path.write_bytes(compress(path.read_bytes()))
+
+    with pytest.raises(InputError, match=f"it is compressed by {name}, but only gzip is unpacked"):
+        list(raw_samples(path))
+
+
+def test_a_first_name_may_begin_as_compressed_files_do(shard):
+    assert faults(shard([member("BZhou.jpg")])) == [(0, "BZhou", None)]
 
 
 @pytest.mark.parametrize("content", [b"", b"x" * 100, b"\xff\xd8\xff" + b"x" * 5000])
