@@ -115,12 +115,12 @@ def test_without_a_test_set_the_answer_is_about_repeats():
     assert found.sentences[0].text.startswith("3 of 9 images of Web repeat another one")
 
 
-def test_repeats_without_images_have_no_share():
+def test_repeats_are_not_counted_without_an_image():
     empty = {**WITHIN, "images": 0, "repeats": 0, "largest": 0, "share": None}
 
     (sentence,) = copies_answer({"copies_within": [empty]}).sentences
 
-    assert sentence.text == "0 of 0 images of Web repeat another one."
+    assert sentence.text == "Web: no image could be read, so none was compared."
 
 
 def test_repeats_in_a_sample_are_stated_of_the_sample():

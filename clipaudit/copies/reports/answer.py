@@ -66,6 +66,11 @@ def _headline(rows: Sequence[Row]) -> str:
     )
 
 
+def _unread(title: str, table: str) -> Sentence:
+    text = f"{plain(title)}: no image could be read, so none was compared."
+    return Sentence(text, table, "Limit")
+
+
 def _verb(number: int, one: str, several: str) -> str:
     return one if number == 1 else several
 
@@ -84,11 +89,7 @@ def _of_tests(rows: Sequence[Row]) -> Iterator[Sentence]:
     }
     for row in rows:
         if not row["images"]:
-            yield Sentence(
-                f"{plain(row['testset_title'])}: no image could be read, so none was compared.",
-                "copies_summary",
-                "Limit",
-            )
+            yield _unread(row["testset_title"], "copies_summary")
             continue
         parts = [f"{count(row[name])} {kind}" for name, kind in kinds.items() if row[name]]
         what = f" ({', '.join(parts)})" if parts else ""
@@ -118,21 +119,19 @@ def _of_tests(rows: Sequence[Row]) -> Iterator[Sentence]:
 
 def _repeats(tables: Tables) -> Iterator[Sentence]:
     for row in tables.get("copies_within", ()):
+        if not row["images"]:
+            yield _unread(row["corpus_title"], "copies_within")
+            continue
         kind = "sampled " if row["is_sampled"] else ""
         more = " in the sample" if row["is_sampled"] else ""
+        share = percent(row["share"], digits=max(1, fine_digits(row["share"])))
         yield Sentence(
             f"{count(row['repeats'])} of {counted(row['images'], f'{kind}image')} of "
             f"{plain(row['corpus_title'])} {_verb(row['repeats'], 'repeats', 'repeat')} another "
-            f"one{more}{_percent(row['share'])}{_largest(row)}.",
+            f"one{more}, {share} %{_largest(row)}.",
             "copies_within",
             "Repeats",
         )
-
-
-def _percent(share: float | None) -> str:
-    if share is None:
-        return ""
-    return f", {percent(share, digits=max(1, fine_digits(share)))} %"
 
 
 def _largest(row: Row) -> str:
