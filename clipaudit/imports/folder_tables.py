@@ -300,11 +300,13 @@ def _separated(file: TextIO, suffix: str) -> Iterator[dict[str, Any]]:
 
 def _flickr(file: TextIO) -> Iterator[dict[str, Any]]:
     for number, line in enumerate(file, 1):
-        name, tab, caption = line.strip().partition("\t")
-        if not tab and name:
+        name, tab, caption = line.partition("\t")
+        if not tab and number == 1:
+            raise _NoTableError  # such as the hub's token
+        if not tab and name.strip():
             raise ValueError(f"line {number}: no tab between an image and its caption")
-        if tab:
-            yield {"file_name": re.sub(r"#\d+$", "", name), "caption": caption}
+        if caption.strip():
+            yield {"file_name": re.sub(r"#\d+$", "", name.strip()), "caption": caption.strip()}
 
 
 def _jsonl(file: TextIO) -> Iterator[dict[str, Any]]:

@@ -57,7 +57,7 @@ def caption_of(folder, lists, name):
         ("captions.csv", "image_name;caption\na.png;one\na.png;two\nb.v2.png;three\n"),
         ("metadata.tsv", "filepath\tcaption\n/kaggle/a.png\tone\n/kaggle/a.png\ttwo\n"),
         ("results.token", "a.png#0\tone\na.png#1\ttwo\n\nb.v2.png#0\tthree\n"),
-        ("Flickr8k.token.txt", "a.png#0\tone\na.png#1\ttwo\n"),
+        ("Flickr8k.token.txt", "a.png#0\tone\na.png#1\ttwo\na.png#2\t\n"),
         ("captions.json", '[{"image": "a.png", "caption": ["one", "two"]}]'),
     ],
 )
@@ -172,11 +172,12 @@ def test_texts_with_the_names_of_tables_are_no_tables(folder, tmp_path):
     for name in ("dogs/captions.txt", "cats/captions.txt"):
         (folder / name).write_text("a dog\n")
     (folder / "captions_results.json").write_text('[{"image_id": 7, "caption": "a dog"}]')
+    (folder / "hf.token").write_text("hf_secret\n")
     (folder / "captions_odd.json").write_text(coco("a dog").replace('_id": 7', '_id": [7]'))
     notes = import_folder(folder, "photos", tmp_path / "lists").notes
 
     assert "4 images in 1 list, 1 with a caption" in notes
-    assert "other files were left out: 2 .json, 1 .txt" in notes
+    assert "other files were left out: 2 .json, 1 .token, 1 .txt" in notes
 
 
 @pytest.mark.parametrize(
