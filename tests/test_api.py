@@ -79,6 +79,15 @@ def test_nearest_neighbours_in_both_directions_match_brute_force(queries, rows, 
     assert (found.rows[:, len(rows) :] == -1).all()
 
 
+@pytest.mark.parametrize("length", [1e-300, 1e-30, 1e20, 1e300])
+def test_very_short_and_very_long_vectors_have_the_neighbours_of_their_directions(length):
+    rows = np.random.default_rng(0).standard_normal((9, 4))
+
+    found, usual = (clipaudit.nearest(each[:2], each, k=9) for each in (length * rows, rows))
+
+    assert found.rows.tolist() == usual.rows.tolist()
+
+
 @given(vectors(9), vectors(5), vectors(4))
 def test_the_gap_rule_matches_brute_force(large, small, tests):
     large_rows, small_rows, test_rows = (

@@ -82,19 +82,23 @@ def unit_halves(vectors: Float[np.ndarray, "n d"], name: str) -> Float16[np.ndar
     wide = _real_numbers(vectors, name)
     if wide.ndim != 2:
         raise InputError(f"{name}: an array of shape {wide.shape}; give one vector per row")
-    lengths = np.linalg.norm(wide, axis=1, keepdims=True)
+    # float32 cannot hold the squares of very long or short vectors; powers of two change no half
+    low, high = (bound(axis=1, keepdims=True, initial=0) for bound in (wide.min, wide.max))
+    _, exponents = np.frexp(np.maximum(-low, high))
+    scaled = np.ldexp(wide, -exponents).astype(np.float32, copy=False)
+    lengths = np.linalg.norm(scaled, axis=1, keepdims=True)
     wrong = np.flatnonzero(~(np.isfinite(lengths) & (lengths > 0)))
     if len(wrong):
         raise InputError(
             f"{name}: row {wrong[0]} has the length {lengths[wrong[0], 0]}, so no direction; leave "
             "it out"
         )
-    halves: np.ndarray = (wide / lengths).astype(np.float16)
+    halves: np.ndarray = (scaled / lengths).astype(np.float16)
     return halves
 
 
 def _real_numbers(vectors: object, name: str) -> np.ndarray:
-    """Return an array as float32; raise InputError for values that are not real numbers."""
+    """Return an array as float32 or wider; raise InputError unless it has real numbers."""
     if isinstance(vectors, np.ma.MaskedArray):
         raise InputError(
             f"{name}: a masked array, and a vector needs all its numbers; leave out rows with "
@@ -104,7 +108,9 @@ def _real_numbers(vectors: object, name: str) -> np.ndarray:
         found = np.asarray(vectors)
         if found.dtype.kind not in _REAL:
             raise TypeError(f"numbers of type {found.dtype}")
-        return found.astype(np.float32)
+        objects = found.dtype.kind == "O"
+        kind = np.float64 if objects else np.promote_types(found.dtype, np.float32)
+        return found.astype(kind, copy=False)
     except (TypeError, ValueError, RuntimeError) as error:  # NumPy's, and those of torch's tensors
         raise InputError(
             f"{name}: not an array of real numbers ({error}); give rows of equally many numbers, "
