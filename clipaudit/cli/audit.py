@@ -104,7 +104,7 @@ def audit(
                 _plan(form)
                 return
             run = parse_settings(read_settings(AUDIT_SETTINGS))
-            _compute(cores, gpus)
+            _compute(Path(run.results), cores, gpus)
         _answer(run, to, form, time.monotonic() - start)
 
 
@@ -146,8 +146,9 @@ def _plan(form: str) -> None:
     plan.main([*asked, *EVERYTHING], standalone_mode=False)
 
 
-def _compute(cores: str, gpus: int | None) -> None:
+def _compute(results: Path, cores: str, gpus: int | None) -> None:
     """Run the workflow in the current folder; raise if it fails."""
+    from clipaudit.cli.run import forced
     from clipaudit.steps.command import EVERYTHING, profile_path, snakemake_command
     from clipaudit.steps.machine import this_machine
 
@@ -156,7 +157,7 @@ def _compute(cores: str, gpus: int | None) -> None:
         EVERYTHING,
         profile=PROFILE,
         configfiles=[AUDIT_SETTINGS],
-        further=["--cores", cores, *machine.options],
+        further=["--cores", cores, *machine.options, *forced(results)],
     )
     signal.signal(signal.SIGTERM, _exit_by)
     running = subprocess.Popen(command, env=os.environ | machine.environment)

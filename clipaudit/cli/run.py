@@ -3,6 +3,7 @@
 import os
 from collections.abc import Sequence
 from itertools import takewhile
+from pathlib import Path
 
 import click
 
@@ -47,15 +48,30 @@ def run_command(
 
     Click removes `--` and allows options only after it, so the first option starts the rest.
     """
-    from clipaudit.config.loading import read_settings
+    from clipaudit.config.loading import over_default, read_settings
     from clipaudit.steps.command import EVERYTHING, refuse_misspelt, snakemake_command
 
     own = list(takewhile(lambda text: not text.startswith("-"), arguments))
     further = [*(["--cores", cores] if cores else []), *machine, *arguments[len(own) :]]
     settings, targets = settings_first(own)
-    for path in settings:
-        read_settings(path)  # before Snakemake, which would run Python code in the file
+    # before Snakemake, which would run Python code in the file
+    content = read_settings(settings[0]) if settings else {}
     refuse_misspelt(targets)
+    further += forced(Path(over_default(content).get("results", "results")))
     return snakemake_command(
         targets or EVERYTHING, profile=profile, configfiles=settings, further=further
     )
+
+
+def forced(results: Path) -> list[str]:
+    """Return the option that starts all jobs if Snakemake has no records of these results."""
+    from clipaudit.steps.command import METADATA, unrecorded
+
+    if not unrecorded(results):
+        return []
+    click.echo(
+        f"{results}: {METADATA} has no records of these results: it was deleted, or they were "
+        "moved. All steps start; the store has what did not change.",
+        err=True,
+    )
+    return ["--forceall"]

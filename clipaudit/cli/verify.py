@@ -87,8 +87,7 @@ def _repair(
     results: Path, store: "Store", report: "Report", profile: str, configfiles: Sequence[Path]
 ) -> "list[Outcome]":
     from clipaudit.lineage.keeping.repair import mend, outcomes, remake
-    from clipaudit.steps.command import profile_path
-    from clipaudit.steps.jobs import METADATA
+    from clipaudit.steps.command import METADATA, profile_path
 
     profile = profile_path(profile)  # before anything is removed
     if not METADATA.is_dir():

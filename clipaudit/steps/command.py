@@ -3,6 +3,7 @@
 import difflib
 import re
 import sys
+from base64 import urlsafe_b64decode
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from clipaudit.suggestions import did_you_mean
 
 _RULE = re.compile(r"^(?:rule|checkpoint) (\w+):", re.MULTILINE)
 EVERYTHING = ("all_tables", "all_figures", "report")
+METADATA = Path(".snakemake")
 
 
 def snakemake_command(
@@ -33,6 +35,22 @@ def snakemake_command(
 def workflow_arguments() -> list[str]:
     """Return the arguments that tell Snakemake where the workflow is."""
     return ["--snakefile", str(workflow_folder() / "Snakefile")]
+
+
+def unrecorded(results: Path) -> bool:
+    """Return whether results lie here of whose making Snakemake has no records.
+
+    Its records, by output path in base64, tell it which settings, code and inputs made a file.
+    Without them, because they were deleted or the results were moved, it would take everything in
+    place for current.
+    """
+    if not (results / ".actions").is_dir():  # the placements of pointers
+        return False
+    folder = METADATA / "metadata"
+    start = f"{results}/".encode()
+    digits = -(-len(start) // 3) * 4  # which encode this start
+    names = (path.name.removeprefix("@") for path in folder.glob("*"))  # @: of a long path
+    return not any(urlsafe_b64decode(name[:digits]).startswith(start) for name in names)
 
 
 def refuse_misspelt(targets: Sequence[str]) -> None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from clipaudit.config.loading import read_settings
 from clipaudit.config.usage import unused_corpora
 from clipaudit.errors import ClipauditError, ConfigError, InputError
-from clipaudit.steps.command import workflow_arguments
+from clipaudit.steps.command import METADATA, unrecorded, workflow_arguments
 from clipaudit.steps.inputs import is_pointer
 from clipaudit.steps.params import named
 from clipaudit.suggestions import did_you_mean
@@ -27,7 +27,6 @@ from clipaudit.uncollected import uncollected
 if TYPE_CHECKING:
     from clipaudit.config.settings import Settings
 
-METADATA = Path(".snakemake")
 _OWN_CORES = "SLURM_CPUS_PER_TASK"
 _INVENTORY_SECONDS = 20  # Snakemake's own default
 
@@ -221,7 +220,13 @@ def _graph(workflow: Any, metadata: Path) -> Any:  # noqa: ANN401
     rules = {workflow.get_rule(name) for name in asked if workflow.is_rule(name)}
     files = {os.path.relpath(name) for name in asked if not workflow.is_rule(name)}
     workflow.iocache = IOCache(_INVENTORY_SECONDS)
-    graph = workflow._dag = DAG(workflow, workflow.rules, targetfiles=files, targetrules=rules)
+    graph = workflow._dag = DAG(
+        workflow,
+        workflow.rules,
+        targetfiles=files,
+        targetrules=rules,
+        forceall=unrecorded(Path(workflow.globals["config"]["results"])),  # as `clipaudit run`
+    )
     workflow._persistence = FilePersistence(nolock=True, dag=graph, path=metadata.absolute())
 
     async def build() -> None:
@@ -278,7 +283,7 @@ def _job(job: Any, graph: Any) -> Job:  # noqa: ANN401
             for name, value in job.resources.items()
             if isinstance(value, int | str) and not name.startswith("_")
         },
-        cause=_cause(graph.reason(job)) if graph.needrun(job) else "",
+        cause=_cause(graph.reason(job), bool(graph.forcerules)) if graph.needrun(job) else "",
     )
 
 
@@ -306,10 +311,12 @@ def _in_place_of(paths: Sequence[str], lists: Mapping[str, Sequence[str]]) -> Se
     return [member for path in paths for member in lists.get(path, (path,))]
 
 
-def _cause(reason: Any) -> str:  # noqa: ANN401
+def _cause(reason: Any, all_forced: bool) -> str:  # noqa: ANN401
     """Return why Snakemake starts a job: its own changes first, then its dependencies."""
     if reason.missing_output:
         return "its output is missing"
+    if reason.forced and all_forced:
+        return "Snakemake has no record of its output"
     if reason.forced:
         return "it was left unfinished"
     if reason.params_changed:

@@ -1,6 +1,7 @@
 """The snakemake command that `clipaudit run` runs."""
 
 import sys
+from base64 import b64encode
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,19 @@ def test_the_demo_does_not_replace_the_results_of_other_settings(command, monkey
 
     assert done.exit_code == 1
     assert "Name the settings first: settings.yaml all_tables" in done.stderr
+
+
+def test_results_of_which_snakemake_has_no_records_start_all_steps(capsys):
+    Path("results/.actions").mkdir(parents=True)
+    records = Path(".snakemake/metadata")
+    records.mkdir(parents=True)
+    (records / b64encode(b"results_before/tables/a.json").decode()).touch()
+
+    assert "--forceall" in run_command(("my.yaml",), "profiles/local", None)
+    assert ".snakemake has no records of these results" in capsys.readouterr().err
+
+    (records / b64encode(b"results/tables/a.json").decode()).touch()
+    assert "--forceall" not in run_command(("my.yaml",), "profiles/local", None)
 
 
 def test_a_misspelt_target_is_refused_before_snakemake_starts():

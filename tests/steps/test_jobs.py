@@ -93,6 +93,17 @@ def test_a_job_that_would_start_gives_the_reason(arguments):
     assert whole.cause == "its output is missing"
 
 
+def test_results_of_which_snakemake_has_no_records_start_every_job(arguments):
+    for name in ("parts/0", "parts/1", "whole"):
+        Path(f"results/{name}.json").parent.mkdir(parents=True, exist_ok=True)
+        Path(f"results/{name}.json").touch()
+    Path("results/.actions").mkdir()
+
+    causes = {job.cause for job in read_workflow([], arguments).jobs}
+
+    assert causes == {"Snakemake has no record of its output"}
+
+
 def test_nothing_is_printed_or_written(arguments, tmp_path, capfd):
     before = sorted(tmp_path.rglob("*"))
 
