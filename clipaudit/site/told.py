@@ -18,7 +18,8 @@ from clipaudit.reports.leftout import left_out_of, left_out_whole
 from clipaudit.site.answers import answers
 from clipaudit.site.content import json_value
 from clipaudit.site.facts import drop_sentence, drops, enabled, samples_of
-from clipaudit.store.store import Store
+from clipaudit.steps import paths
+from clipaudit.store.store import Pointer, Store
 
 WIDTH = 100  # of a line
 
@@ -29,22 +30,28 @@ def read_told(run: Settings) -> dict[str, Any]:
     `corpora` has the images and shards of each that tables read. `audits` has the headline and
     sentences of each audit that ran; each sentence names the table of its numbers. `tables` has the
     rows of these tables, `manifests` the prunings made, and `drops` the samples that could not be
-    used, by corpus, stage and reason. Raise StoreError if an audit has no tables.
+    used, by corpus, stage and reason. Tables that only earlier settings asked for are not read.
+    Raise StoreError if an audit has no tables, or if the store lacks one or has it altered.
     """
-    results = Path(run.results)
+    results, store = Path(run.results), Store(Path(run.store))
+    asked = {
+        audit.name: {name for reported in contents(audit).tables for name in reported(run)}
+        for audit, _ in run.audits()
+    }
+    pointers = {name: results / paths.table(name) for name in sorted(set().union(*asked.values()))}
+    made = {name: path for name, path in pointers.items() if path.is_file()}
+    whole = left_out_whole(store, made.values())
     stored = {
-        path.stem: pq.read_table(path) for path in sorted((results / "tables").glob("*.parquet"))
+        name: pq.ParquetFile(store.checked_path(Pointer.read(path))).read()
+        for name, path in made.items()
+        if name not in whole
     }
     tables = {name: table.to_pylist() for name, table in stored.items()}
-    left_out = {
-        **{name: left_out_of(table.schema) for name, table in stored.items()},
-        **left_out_whole(Store(Path(run.store)), sorted((results / "tables").glob("*.json"))),
-    }
-    for audit, _ in run.audits():
-        asked = {name for reported in contents(audit).tables for name in reported(run)}
-        if asked and not asked & {*tables, *left_out}:
+    left_out = {**{name: left_out_of(table.schema) for name, table in stored.items()}, **whole}
+    for audit, names in asked.items():
+        if names and not names & made.keys():
             raise StoreError(
-                f"{results}/tables: no table of the {audit.name} audit. `clipaudit run SETTINGS` "
+                f"{results}/tables: no table of the {audit} audit. `clipaudit run SETTINGS` "
                 "makes them."
             )
     found = [each for each in answers(tables, enabled(run), left_out) if each.ran]

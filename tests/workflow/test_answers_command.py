@@ -53,3 +53,22 @@ def test_an_unfinished_run_and_missing_settings_are_one_message(copied, tmp_path
 
     assert message in said
     assert len(said.splitlines()) == 1
+
+
+def test_tables_that_only_earlier_settings_asked_for_are_not_answered(copied, tmp_path):
+    mine = tmp_path / "mine.yaml"
+    mine.write_text(f"extends: {SETTINGS}\ncopies: {{test_sets: []}}\n")
+
+    said = copied.clipaudit("answers", str(mine))
+
+    assert "Copies      No test set is named, so only repeats were searched for." in said
+
+
+def test_a_table_that_the_store_lacks_is_one_message(copied, tmp_path):
+    mine = tmp_path / "mine.yaml"
+    mine.write_text(f"extends: {SETTINGS}\nstore: moved\n")
+
+    said = copied.clipaudit("answers", str(mine), ok=False)
+
+    assert "the object is missing. `clipaudit verify --repair --configfile SETTINGS` comp" in said
+    assert len(said.splitlines()) == 1
