@@ -12,6 +12,8 @@ from clipaudit.suggestions import did_you_mean
 _UNKNOWN_COLUMN = (
     r'column "(.+?)" not found|does not have a column named "(.+?)"|Column named (\S+) does not'
 )
+# of damaged Parquet files; for others, DuckDB raises its base class alone
+_UNREADABLE = "No magic bytes|Failed to read|Could not read enough|Parquet (file|metadata)"
 _SHOWN_LINES = 6  # lines of DuckDB's message, which may go on to list functions
 
 
@@ -40,6 +42,11 @@ def refusal(connection: duckdb.DuckDBPyConnection, query: str, error: duckdb.Err
             f"{plain(found[1])}: no such file, though the catalog names it. If the folder was "
             "moved, repeat the `clipaudit audit` (with its new --to) or `clipaudit run` that made "
             "it. If not, `clipaudit verify` lists what the store lacks."
+        )
+    if type(error) is duckdb.Error or re.search(_UNREADABLE, text):
+        return InputError(
+            f"a file of the catalog cannot be read ({plain(text.splitlines()[0])}). `clipaudit "
+            "verify` names each damaged one, and how to make it again."
         )
     if "disabled by configuration" in text:
         [(catalog,)] = connection.execute(

@@ -239,3 +239,17 @@ def test_a_query_of_a_moved_store_names_the_next_step(tmp_path):
 
     with open_catalog(catalog) as opened, pytest.raises(InputError, match=missing):
         write_answers(opened, "from samples", "table")
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda old: old[:-9], lambda old: old[:4] + bytes(99) + old[103:]]
+)
+def test_a_query_of_a_damaged_file_names_the_next_step(tmp_path, damage):
+    catalog = make_catalog(tmp_path, SAMPLES)
+    (file,) = (each for each in (tmp_path / "store/objects").rglob("*") if each.is_file())
+    content = file.read_bytes()
+    file.chmod(0o600)
+    file.write_bytes(damage(content))
+
+    with open_catalog(catalog) as opened, pytest.raises(InputError, match="`clipaudit verify` nam"):
+        write_answers(opened, "from samples", "table")
