@@ -203,7 +203,7 @@ def _text(outlooks: Sequence["Outlook"], jobs: bool) -> Iterator[str]:
             yield from _listed(members) if jobs else _grouped(members)
     unseen = {each.planned.job.rule for each in outlooks if each.planned.fate == "unseen"}
     if unseen:
-        yield f"To compute these too, add: --forcerun {' '.join(sorted(unseen))}"
+        yield f"To compute these too: clipaudit run ... -- --forcerun {' '.join(sorted(unseen))}"
 
 
 def _counted(fate: str, members: Sequence["Outlook"]) -> str:

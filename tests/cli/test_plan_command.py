@@ -1,6 +1,7 @@
 """The output of `clipaudit plan` for a small workflow."""
 
 import json
+from base64 import b64encode
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,8 @@ from click.testing import CliRunner
 
 from clipaudit.cli.options import Group
 from clipaudit.cli.plan import plan
+from clipaudit.store.placements import Placement, place
+from clipaudit.store.store import Pointer
 
 SNAKEFILE = """\
 from clipaudit.errors import ConfigError
@@ -145,6 +148,18 @@ def test_json_has_every_job_and_the_cost_of_each_fate(folder):
     assert answer["jobs"][1]["waits_for"] == ["results/samples.json"]
     assert answer["summary"]["certain"]["jobs"] == 2
     assert answer["summary"]["certain"]["unknown"] == 2
+
+
+def test_a_job_that_snakemake_would_not_start_has_the_option_as_run_takes_it(folder):
+    pointer = Path("results/samples.json")
+    place(pointer.parent, pointer, Placement("lost", "table", {}))
+    pointer.write_text(Pointer("0" * 64, 0, 1, "samples").to_json())
+    Path(".snakemake/metadata").mkdir(parents=True)
+    Path(".snakemake/metadata", b64encode(b"results/samples.json").decode()).touch()
+
+    last = run("results/samples.json").output.splitlines()[-1]
+
+    assert last == "To compute these too: clipaudit run ... -- --forcerun index"
 
 
 @pytest.mark.parametrize(
