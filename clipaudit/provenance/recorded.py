@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from clipaudit.catalog.views import CATALOG, open_catalog
 from clipaudit.errors import ConfigError, InputError
 from clipaudit.lineage.graph import flat
 from clipaudit.lineage.walk import actions_below
@@ -111,6 +112,26 @@ def _chosen(results: Path, pointers: Sequence[Path], names: Sequence[str]) -> li
             f"{results}: no tables or figures yet. Run `clipaudit run SETTINGS all_tables` first."
         )
     return [path for name in dict.fromkeys(names or known) for path in known[name]]
+
+
+def earlier_tables(results: Path, targets: Sequence[Target]) -> list[str]:
+    """Return the names of report tables that the run's catalog does not have, or has otherwise.
+
+    Each whole run makes the catalog, so earlier settings made them, or a later run of single
+    tables. Return none without a catalog.
+    """
+    if not (results / CATALOG).is_file():
+        return []
+    with open_catalog(results) as connection:
+        known = set(connection.execute("select view, action from files").fetchall())
+    tables = ((Path(each.name), each.action) for each in targets)
+    return [
+        path.stem
+        for path, action in tables
+        if path.parts[0] == "tables"
+        and path.suffix == ".parquet"
+        and (path.stem, action) not in known
+    ]
 
 
 def title(record: Record) -> str:

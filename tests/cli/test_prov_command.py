@@ -1,6 +1,7 @@
 import subprocess
 import sys
 
+import duckdb
 import pytest
 from click.testing import CliRunner
 from exportedrun import two_parts
@@ -8,6 +9,7 @@ from rocrate.rocrate import ROCrate
 
 from clipaudit.cli.options import Group
 from clipaudit.cli.prov import prov
+from clipaudit.store.placements import placement
 
 group = Group(commands=[prov])
 
@@ -45,6 +47,21 @@ def test_a_single_table_can_be_written(run):
     ask(run, "--format", "openlineage", "--table", "parrot_fig1", "--output", output)
 
     assert len(output.read_text().splitlines()) == 3
+
+
+def test_tables_that_the_catalog_does_not_have_are_named(run):
+    run.report("tables", "similarity_of_before", "large/pruned/00000")
+    placed = placement(run.results, run.results / "tables/similarity_table1.json")
+    with duckdb.connect(run.results / "audit.duckdb") as catalog:
+        catalog.execute(
+            "create table files as "
+            "select 'similarity_table1' as view, '/store/objects/00/0' as path, ? as action",
+            [placed.action],
+        )
+
+    answer = ask(run, "--format", "openlineage", "--output", run.folder / "events.jsonl")
+
+    assert "perhaps of earlier settings: similarity_of_before. Name" in answer.stderr
 
 
 def test_an_output_name_with_zip_writes_a_zip_file(run):
