@@ -3,7 +3,7 @@
 import difflib
 import re
 import sys
-from base64 import urlsafe_b64decode
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -48,9 +48,13 @@ def unrecorded(results: Path) -> bool:
         return False
     folder = METADATA / "metadata"
     start = f"{results}/".encode()
-    digits = -(-len(start) // 3) * 4  # which encode this start
+    whole, digits = len(start) // 3, -(-len(start) // 3) * 4  # four digits for three bytes
+    known = urlsafe_b64encode(start[: 3 * whole]).decode()
     names = (path.name.removeprefix("@") for path in folder.glob("*"))  # @: of a long path
-    return not any(urlsafe_b64decode(name[:digits]).startswith(start) for name in names)
+    return not any(
+        name.startswith(known) and urlsafe_b64decode(name[:digits]).startswith(start)
+        for name in names
+    )
 
 
 def refuse_misspelt(targets: Sequence[str]) -> None:
