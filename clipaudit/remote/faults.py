@@ -8,6 +8,7 @@ from clipaudit.remote.urls import PACKAGES, hidden, scheme_of
 
 _MAY_PASS = {408, 425, 429}  # temporary HTTP status codes below 500
 _MOST_TOLD = 200  # characters of another library's message
+_LONGEST_PAUSE = 600.0  # seconds that a server may ask for
 
 
 def final_fault(url: str, error: Exception) -> InputError | None:
@@ -33,6 +34,15 @@ def final_fault(url: str, error: Exception) -> InputError | None:
     if status is not None and 400 <= status < 500 and status not in _MAY_PASS:
         return InputError(f"{url}: refused ({cause_of(error)}). Check the URL.")
     return None
+
+
+def asked_pause(error: Exception) -> float:
+    """Return the seconds that a server asks to wait by Retry-After, at most ten minutes; else 0."""
+    for bearer in (error, getattr(error, "response", None)):  # aiohttp's, huggingface_hub's
+        asked = str((getattr(bearer, "headers", None) or {}).get("Retry-After", ""))
+        if asked.isascii() and asked.isdigit():
+            return min(float(asked), _LONGEST_PAUSE)
+    return 0.0
 
 
 def tired(url: str, error: Exception, *, attempts: int) -> InputError:

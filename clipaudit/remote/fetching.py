@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import IO, Any, TypeVar
 
 from clipaudit.errors import ClipauditError, InputError, StoreError
-from clipaudit.remote.faults import cause_of, final_fault, tired
+from clipaudit.remote.faults import asked_pause, cause_of, final_fault, tired
 from clipaudit.remote.stubs import Stub
 from clipaudit.remote.urls import scheme_of
 
@@ -123,6 +123,7 @@ def _patiently(url: str, ask: Callable[[], T]) -> T:
                 raise final from None
             if pause is None:
                 raise tired(url, error, attempts=len(PAUSES) + 1) from None
+            pause = max(pause, asked_pause(error))
             logger.warning("%s: %s. Trying again in %g s.", url, cause_of(error), pause)
         time.sleep(pause)
     raise AssertionError("the last attempt returns or raises")

@@ -21,6 +21,7 @@ class Served:
         self.files = {}
         self.etags = True
         self.status = []  # of the next answers; 200 if it is empty
+        self.retry_after = None  # seconds, in answers with another status than 200
         self.cut = 0  # how many of the next bodies are truncated
         self.asked = []
 
@@ -43,6 +44,8 @@ class Handler(BaseHTTPRequestHandler):
         content = content or b""
         self.send_response(status)
         self.send_header("Content-Length", str(len(content)))
+        if status != 200 and served.retry_after:
+            self.send_header("Retry-After", served.retry_after)
         if served.etags:
             self.send_header("ETag", hashlib.md5(content).hexdigest())
         self.end_headers()

@@ -3,6 +3,7 @@ import io
 import logging
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -56,6 +57,19 @@ def test_a_temporary_fault_is_retried(served, caplog):
         assert fetch(f"{served.url}/0.tar", 7, io.BytesIO()) == sha256(b"content")
 
     assert [record.message.count("Trying again") for record in caplog.records] == [1, 1]
+
+
+@pytest.mark.parametrize("ask", [state_of, lambda url: fetch(url, 7, io.BytesIO())])
+def test_a_busy_server_is_asked_again_when_it_says(served, caplog, ask):
+    served.files["/0.tar"] = b"content"
+    served.status, served.retry_after = [429, 429], "1"
+    start = time.monotonic()
+
+    with caplog.at_level(logging.WARNING):
+        ask(f"{served.url}/0.tar")
+
+    assert all(record.message.endswith("Trying again in 1 s.") for record in caplog.records)
+    assert time.monotonic() - start >= 1
 
 
 def test_a_truncated_body_is_fetched_again_from_the_beginning(served):
