@@ -32,6 +32,11 @@ def run_status(runs: Path) -> RunStatus:
     status = RunStatus()
     for event in file.events():
         status.take(event)
+    if not status.host:
+        raise InputError(
+            f"{file.path}: has no entry. Unless the run starts just now, it was killed as it "
+            "began, or its disk was full: start the same command again."
+        )
     here = status.host == platform.node()
     status.lost = not status.ended and here and not _is_alive(status.process, status.opened)
     return status

@@ -140,3 +140,10 @@ def test_an_incomplete_line_is_left_for_later(runs):
 def test_a_folder_without_a_run_says_what_to_do(tmp_path):
     with pytest.raises(InputError, match=r"no run has written a log here\. Start one"):
         run_status(tmp_path / "runs")
+
+
+def test_an_empty_log_is_one_message(tmp_path):
+    (tmp_path / "2026-01-01T000000-1.jsonl").write_text("")
+
+    with pytest.raises(InputError, match="killed as it began, or its disk was full"):
+        run_status(tmp_path)
