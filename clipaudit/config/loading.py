@@ -3,6 +3,7 @@
 import difflib
 import json
 import shlex
+import time
 import types
 import typing
 from collections.abc import Iterable, Iterator
@@ -24,6 +25,7 @@ from clipaudit.plaintext import many
 from clipaudit.suggestions import did_you_mean, similar_path
 
 DEFAULT = "config/demo.yaml"
+_CLOCKS_SECONDS = 60  # by which clocks of a shared disk may differ
 RUNS_PYTHON = "__use_yte__"  # turns on the YAML template engine in Snakemake's --configfile
 
 
@@ -159,6 +161,24 @@ def check_files(run: Settings, *, root: Path = Path()) -> None:
         raise ConfigError(
             f"{many(len(missing), 'file')} that the settings name "
             f"{'does' if len(missing) == 1 else 'do'} not exist:\n  {shown}{more}\n{step}"
+        )
+
+
+def check_times(run: Settings, *, root: Path = Path()) -> None:
+    """Raise ConfigError for files of the user with a time in the future.
+
+    Snakemake fails a job whose outputs are older than its inputs. It is asked at the start of a
+    run: results that are already there need no such time.
+    """
+    if run.without_data:
+        return
+    soon = time.time() + _CLOCKS_SECONDS
+    ahead = [path for _, path in _files_brought(run) if (root / path).stat().st_mtime > soon]
+    if ahead:
+        more = f" and {len(ahead) - 1} more" if len(ahead) > 1 else ""
+        raise ConfigError(
+            f"{ahead[0]}{more}: last changed in the future, by this machine's clock, and Snakemake "
+            "would fail each job that reads it. Correct the clock, or `touch` these files."
         )
 
 

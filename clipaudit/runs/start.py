@@ -29,11 +29,12 @@ def refuse_excess_of(graph: Any, config: Mapping[str, Any]) -> None:  # noqa: AN
 
 
 def refuse_failures_of(run: "Settings") -> None:
-    """Stop before a run that its settings let fail: a model, a split, or for lack of data."""
-    from clipaudit.config.loading import check_architectures, check_splits
+    """Stop before a run that must fail: files of the future, a model, a split, too little data."""
+    from clipaudit.config.loading import check_architectures, check_splits, check_times
     from clipaudit.lineage.planning.shortages import refuse_shortages
 
     try:
+        check_times(run)
         check_architectures(run)
         check_splits(run)
         refuse_shortages(run)

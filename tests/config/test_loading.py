@@ -1,5 +1,7 @@
 import json
+import os
 import re
+import time
 from pathlib import Path
 
 import open_clip
@@ -9,6 +11,7 @@ from clipaudit.config.loading import (
     check_architectures,
     check_files,
     check_splits,
+    check_times,
     extended,
     json_schema,
     parse_settings,
@@ -228,6 +231,19 @@ def test_missing_files_are_listed_before_anything_runs(tmp_path, settings):
     assert "14 files that the settings name do not exist" in message
     assert "corpora.large.shards: gone/0.tar" in message
     assert "and 4 more" in message
+
+
+def test_a_tar_of_the_future_is_refused_before_a_run(tmp_path, settings):
+    put(settings, "a.tar", "corpora", "large", "shards")
+    put(settings, None, "corpora", "large", "world")
+    (tmp_path / "a.tar").touch()
+    run = parse_settings(settings)
+    check_times(run, root=tmp_path)
+
+    os.utime(tmp_path / "a.tar", times=(time.time() + 3600,) * 2)
+
+    with pytest.raises(ConfigError, match=r"a\.tar: last changed in the future.* or `touch`"):
+        check_times(run, root=tmp_path)
 
 
 def test_a_missing_list_of_images_is_written_again_by_its_command(tmp_path, settings):
