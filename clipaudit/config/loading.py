@@ -164,16 +164,16 @@ def check_files(run: Settings, *, root: Path = Path()) -> None:
         )
 
 
-def check_times(run: Settings, *, root: Path = Path()) -> None:
+def check_times(run: Settings) -> None:
     """Raise ConfigError for files of the user with a time in the future.
 
-    Snakemake fails a job whose outputs are older than its inputs. It is asked at the start of a
-    run: results that are already there need no such time.
+    Snakemake fails a job whose outputs are older than its inputs. Only the start of a run asks
+    this; finished results can be read.
     """
     if run.without_data:
         return
     soon = time.time() + _CLOCKS_SECONDS
-    ahead = [path for _, path in _files_brought(run) if (root / path).stat().st_mtime > soon]
+    ahead = [path for _, path in _files_brought(run) if Path(path).stat().st_mtime > soon]
     if ahead:
         more = f" and {len(ahead) - 1} more" if len(ahead) > 1 else ""
         raise ConfigError(

@@ -315,12 +315,13 @@ class _Rows:
         fields = row.pop("json", {})
         if isinstance(fields, str):
             self.bad_json.append(name)
+            row["json"] = fields
         else:
             fields = {**fields, **self._tables.fields.get(name, {})}
             self.texts.add(row.get("txt"), fields)
+            if fields:
+                row["json"] = fields
         self.faulty.update([row["fault"]] if "fault" in row else [])
-        if fields:
-            row["json"] = fields
         if self._labels:
             row["cls"] = self._labels[name.split(os.sep)[0]]
         return row

@@ -96,7 +96,7 @@ def test_json_beside_an_image_is_kept(folder, tmp_path):
     assert first == {"author": "me", "path": "cats/a.png"}
 
 
-@pytest.mark.parametrize("text", [b"[1]", b"{", b"\xff"])
+@pytest.mark.parametrize("text", [b"[1]", b"{", b"\xff", b""])
 def test_an_image_with_bad_json_is_dropped_as_in_a_tar(folder, tmp_path, text):
     (folder / "dogs/b.v2.json").write_bytes(text)
 
