@@ -139,7 +139,8 @@ def find_shards(
             _refuse_missing(place)
             raise InputError(
                 f"{'; '.join([f'{place}: no shards', *linked_notes(linked)])}. Name a folder with "
-                f"files that end in {', '.join(endings)}, or such files."
+                f"files that end in {', '.join(endings)}, or such files. `clipaudit audit` and "
+                "`clipaudit import folder` also take a folder of images."
             )
         found |= dict.fromkeys(sorted(here, key=_by_number))
     for note in [*linked_notes(linked), *notes]:

@@ -381,6 +381,7 @@ def test_an_error_is_one_message(tmp_path, monkeypatch):
 
     assert done.exit_code == 1
     assert done.output.startswith("Error: empty: no shards. Name a folder")
+    assert done.output.endswith("also take a folder of images.\n")
     assert os.listdir(tmp_path) == ["empty"]  # no folder for results is left
 
 

@@ -2,10 +2,12 @@ import hashlib
 import json
 import os
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
 from tinyclip import picture
+from torchvision.datasets import ImageFolder
 
 from clipaudit.corpora.captions import Captioning
 from clipaudit.corpora.samples import index_shards
@@ -53,6 +55,19 @@ def test_classes_are_mixed(tmp_path):
     labels = indexed(tmp_path / "lists")["label"].to_pylist()
     assert sorted(labels) == [0] * 20 + [1] * 20
     assert 5 <= sum(labels[:20]) <= 15
+
+
+def test_the_code_in_the_docs_writes_a_test_set_of_torchvision(folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parents[2] / "docs/imports.md").read_text()
+    loop = page[page.index("for number, (image") :].partition("\n```")[0]
+
+    exec(loop, {"Path": Path, "test_set": ImageFolder(folder)})
+    import_folder(tmp_path / "cifar10", "cifar10", tmp_path / "lists", classes=True)
+
+    samples = indexed(tmp_path / "lists")
+    labels = dict(zip(samples["key"].to_pylist(), samples["label"].to_pylist(), strict=True))
+    assert labels == {"cats/00000.png": 0, "cats/00001.png": 0, "dogs/00002.png": 1}
 
 
 def test_the_same_images_give_the_same_bytes(folder, tmp_path):
