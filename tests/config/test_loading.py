@@ -371,6 +371,9 @@ def test_a_split_that_can_choose_no_sample_is_refused_without_any(where):
 
     with pytest.raises(ConfigError, match=r"^split some: `where: "):
         check_splits(parse_settings({"corpora": corpora}))
+
+
+def test_each_split_of_the_shipped_settings_can_choose_samples():
     for settings in ROOT.glob("config/*.yaml"):
         check_splits(parse_settings(read_settings(settings)))
 

@@ -2,7 +2,7 @@ import json
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clipaudit.corpora.drops import DROPS
@@ -53,6 +53,7 @@ def test_an_expression_gives_the_labels():
     assert split.schema == SAMPLES
 
 
+@settings(max_examples=30)
 @given(st.lists(st.integers(0, 3) | st.none(), max_size=8))
 def test_complementary_predicates_divide_the_samples_that_have_a_value(values):
     table = samples(*[{"x": value} if value is not None else None for value in values])
