@@ -29,6 +29,9 @@ rule index:
         code=code("index"),
         shards=CORPORA.shard_numbers,
         urls=CORPORA.indexed_urls,
+        states=CORPORA.states(
+            CORPORA.indexed_tars, CORPORA.classes, CORPORA.mapped_classes
+        ),
         captioning=CORPORA.captioning,
         labels=CORPORA.labels,
     script:
@@ -56,6 +59,9 @@ rule list_samples:
         code=code("list_samples"),
         shards=CORPORA.shard_numbers,
         columns=CORPORA.listed_columns,
+        states=CORPORA.states(
+            CORPORA.listed_files, CORPORA.classes, CORPORA.mapped_classes
+        ),
         captioning=CORPORA.captioning,
         labels=CORPORA.labels,
     script:

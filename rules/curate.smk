@@ -273,6 +273,7 @@ if PARROT.audit.curations is not None:
             code=code("score_heldout"),
             numeric=[*CLIP_LIBRARIES, "opencv-python-headless"],
             model=MODELS.encoder,
+            states=MODELS.states(),
             erasing=PARROT.audit.erasing.model_dump(mode="json"),
             tokenization=PARROT.audit.tokenization,
         script:
@@ -303,6 +304,7 @@ if PARROT.audit.test_sets:
             numeric=CLIP_LIBRARIES,
             script="evaluate",
             model=MODELS.encoder,
+            states=MODELS.states(),
             batch_size=MODELS.batch_size,
             tasks=MODELS.zero_shot_tasks(PARROT.audit.test_sets),
             class_files=MODELS.label_sets(PARROT.audit.test_sets),
@@ -331,6 +333,7 @@ if PARROT.audit.attack is not None:
             code=code("attack"),
             numeric=[*CLIP_LIBRARIES, "matplotlib", "numpy"],
             model=MODELS.encoder,
+            states=MODELS.states(),
             batch_size=MODELS.batch_size,
             tasks=MODELS.zero_shot_tasks(PARROT.audit.attack.all_test_sets),
             class_files=MODELS.label_sets(PARROT.audit.attack.all_test_sets),
@@ -360,6 +363,7 @@ rule retrieve_pairs:
         code=code("retrieve_pairs"),
         numeric=CLIP_LIBRARIES,
         model=MODELS.encoder,
+        states=MODELS.states(),
         batch_size=MODELS.batch_size,
         corpus="{corpus}",
         several=PARROT.several_captions,
@@ -391,6 +395,7 @@ if PARROT.audit.suite is not None:
             task=PARROT.suite_task,
             folder=PARROT.suite_folder,
             model=MODELS.encoder,
+            states=MODELS.states(),
             batch_size=PARROT.audit.suite.batch_size,
         script:
             "../workflow_scripts/run_suite.py"

@@ -127,6 +127,7 @@ rule embed_captions:
         numeric=["torch", "open_clip_torch"],
         name="{encoder}",
         model=MODELS.encoder,
+        states=MODELS.states(),
     script:
         "../workflow_scripts/embed_captions.py"
 
@@ -313,6 +314,7 @@ if MEMORIZATION.audit.augmented:
             numeric=["torch", "open_clip_torch"],
             name="{encoder}",
             model=MODELS.encoder,
+            states=MODELS.states(),
             versions=MEMORIZATION.audit.augmented,
             seed=MEMORIZATION.audit.seed,
         script:
@@ -343,6 +345,7 @@ if MEMORIZATION.audit.augmented_pictures:
             name="{encoder}",
             shards=CORPORA.shard_numbers,
             model=MODELS.encoder,
+            states=MODELS.states(),
             versions=MEMORIZATION.audit.augmented_pictures,
             seed=MEMORIZATION.audit.seed,
         script:
@@ -513,6 +516,7 @@ if MEMORIZATION.audit.utility:
             numeric=CLIP_LIBRARIES,
             script="evaluate",
             model=MODELS.encoder,
+            states=MODELS.states(),
             batch_size=MODELS.batch_size,
             tasks=MODELS.zero_shot_tasks(MEMORIZATION.audit.utility),
             class_files=MODELS.label_sets(MEMORIZATION.audit.utility),
@@ -544,6 +548,7 @@ if MEMORIZATION.audit.selections:
             code=code("select"),
             numeric=CLIP_LIBRARIES,
             model=MODELS.encoder,
+            states=MODELS.states(),
             batch_size=MODELS.batch_size,
             sets=MEMORIZATION.selection_sets(),
         script:

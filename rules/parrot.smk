@@ -32,6 +32,7 @@ rule score_captions:
         numeric=[*CLIP_LIBRARIES, "opencv-python-headless"],
         shards=CORPORA.shard_numbers,
         model=MODELS.encoder,
+        states=MODELS.states(),
         erasing=PARROT.audit.erasing.model_dump(mode="json"),
         tokenization=PARROT.audit.tokenization,
     script:
@@ -156,6 +157,7 @@ rule probe:
         code=code("probe"),
         numeric=[*CLIP_LIBRARIES, "matplotlib"],
         model=MODELS.encoder,
+        states=MODELS.states(),
         side=PARROT.audit.probe.side,
         type_size=PARROT.audit.probe.type_size,
     script:
@@ -181,6 +183,7 @@ if PARROT.audit.probe.word_vocabulary in PARROT.vocabularies:
             numeric=[*CLIP_LIBRARIES, "matplotlib"],
             script="probe",
             model=MODELS.encoder,
+            states=MODELS.states(),
             side=PARROT.audit.probe.side,
             type_size=PARROT.audit.probe.type_size,
 

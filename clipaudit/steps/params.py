@@ -4,12 +4,14 @@ from collections.abc import Iterable
 from typing import Any
 
 # Params that are not settings: which code runs, where shards are, and what kind of step it is.
+#   states        of the user's files that it reads: for Snakemake, which only asks what is newer
 #   numeric       the distributions whose versions enter the key; an exact step names none
 #   reads_labels  False if input labels cannot affect the result
 #   renamed       the wildcards that its outputs' labels replace
 #   by_processes  its threads are processes of one thread each, which never change the result
 NO_SETTINGS = {
-    "code", "code_files", "script", "urls", "numeric", "reads_labels", "renamed", "by_processes",
+    "code", "code_files", "script", "urls", "states", "numeric", "reads_labels", "renamed",
+    "by_processes",
 }  # fmt: skip
 
 

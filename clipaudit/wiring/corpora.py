@@ -9,8 +9,9 @@ from clipaudit.config.pictures import require_pictures
 from clipaudit.config.settings import Settings
 from clipaudit.errors import ClipauditError
 from clipaudit.steps import paths
+from clipaudit.steps.filedigests import file_state
 from clipaudit.steps.workflow import stop_with
-from clipaudit.wiring.wildcards import Chosen, Paths, Wildcards
+from clipaudit.wiring.wildcards import Chosen, Paths, Setting, Wildcards
 
 FEW_POINTERS = 32  # a gathered list is a job of its own, worth it only for more pointers
 
@@ -39,6 +40,7 @@ class CorpusFiles:
             rest = range(count // 10 * 10, count)
             self.last_blurred += [f"{name}/{number:05d}" for number in rest]
         self._made = (*(f"data/{world}/" for world in run.worlds), "data/blurred/")
+        self._not_brought = (*self._made, f"{run.results}/")
         self._numbers: dict[tuple[str, str], list[int]] = {}
 
     def brought(self, *named: str | None) -> Paths:
@@ -51,6 +53,19 @@ class CorpusFiles:
     def result(self, path: str) -> str:
         """Return a pointer's path relative to the folder that snakemake runs in."""
         return f"{self.run.results}/{path}"
+
+    def states(self, *inputs: Chosen) -> Setting:
+        """Return a function that gives the states of the user's files among a job's inputs.
+
+        As a param they start the job for a file that was replaced by an older one: Snakemake itself
+        starts it only for a newer one.
+        """
+        return lambda wildcards: [
+            file_state(Path(path))
+            for chosen in inputs
+            for path in chosen(wildcards)
+            if not path.startswith(self._not_brought)
+        ]
 
     # --- parts ----------------------------------------------------------------------------------
 

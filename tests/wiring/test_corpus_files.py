@@ -2,6 +2,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from clipaudit.steps.filedigests import file_state
 from clipaudit.wiring.corpora import FEW_POINTERS
 
 LARGE = [f"data/micro/large/0000{number}.tar" for number in range(4)]
@@ -46,6 +47,14 @@ def test_only_the_index_of_a_remote_corpus_reads_its_urls(corpora):
     assert files.indexed_tars(first) == []
     assert files.indexed_urls(first) == ["s3://bucket/00000.tar", "s3://bucket/00001.tar"]
     assert files.part_tars(first) == ["results_micro/shards/large/00000.json"]
+
+
+def test_the_states_of_a_job_are_those_of_the_users_files(corpora, tmp_path):
+    mine = tmp_path / "mine.tar"
+    mine.write_bytes(b"12")
+    chosen = corpora().states(lambda _: [str(mine), *LARGE], lambda _: ["results_micro/a.json"])
+
+    assert chosen(job()) == [file_state(mine)]
 
 
 def test_only_data_made_here_are_inputs_of_a_run_without_data(corpora):

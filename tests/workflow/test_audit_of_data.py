@@ -136,6 +136,19 @@ def test_the_answer_matches_the_truth_and_a_new_tar_is_the_only_one_read(data):
         assert computed(data).count(step) == before.count(step) + 1, step
 
 
+def test_a_tar_replaced_by_an_older_one_is_read_again(data):
+    def uids():
+        run = [*COMMAND[:-1], "run", "settings.yaml", "results/samples/train/00000.json"]
+        subprocess.run(run, cwd=data / "audit", env=ENVIRONMENT, check=True)
+        return pq.read_table(data / "audit/results/samples/train/00000.parquet")["uid"].to_pylist()
+
+    start(data, "--plan", data=["data/web"]).communicate()
+    before = uids()
+    (data / "late.tar").rename(data / "data/web/00000.tar")
+
+    assert not set(uids()) & set(before)
+
+
 @needs_moto
 @pytest.mark.slow
 def test_shards_on_s3_give_the_true_answer(data):
