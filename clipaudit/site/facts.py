@@ -112,9 +112,18 @@ def enabled(run: Settings) -> list[str]:
 
 def samples_of(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
     """Return how many samples of each corpus could be indexed."""
-    if "corpus" not in view_columns(connection).get("samples", ()):
+    return _by_corpus(connection, "samples")
+
+
+def shards_of(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
+    """Return how many shards of each corpus were indexed; splits have none of their own."""
+    return _by_corpus(connection, "shards")
+
+
+def _by_corpus(connection: duckdb.DuckDBPyConnection, view: str) -> dict[str, int]:
+    if "corpus" not in view_columns(connection).get(view, ()):
         return {}
-    query = "select corpus, count(*) from samples where corpus is not null group by corpus"
+    query = f"select corpus, count(*) from {view} where corpus is not null group by corpus"
     return dict(connection.execute(query).fetchall())
 
 

@@ -17,7 +17,7 @@ from clipaudit.reports.layouts import counted
 from clipaudit.reports.leftout import left_out_of, left_out_whole
 from clipaudit.site.answers import answers
 from clipaudit.site.content import json_value
-from clipaudit.site.facts import drop_sentence, drops, enabled, samples_of
+from clipaudit.site.facts import drop_sentence, drops, enabled, samples_of, shards_of
 from clipaudit.steps import paths
 from clipaudit.store.store import Pointer, Store
 
@@ -31,7 +31,8 @@ def read_told(run: Settings) -> dict[str, Any]:
     sentences of each audit that ran; each sentence names the table of its numbers. `tables` has the
     rows of these tables, `manifests` the prunings made, and `drops` the samples that could not be
     used, by corpus, stage and reason. Tables that only earlier settings asked for are not read.
-    Raise StoreError if an audit has no tables, or if the store lacks one or has it altered.
+    Raise StoreError if an audit has no tables, if the store lacks one or has it altered, or if the
+    last run read corpora that the settings do not have.
     """
     results, store = Path(run.results), Store(Path(run.store))
     asked = {
@@ -58,10 +59,17 @@ def read_told(run: Settings) -> dict[str, Any]:
     cited = {sentence.table for each in found for sentence in each.answer.sentences} - {""}
     with open_catalog(results) as connection:
         images, dropped = samples_of(connection), drops(connection)
+        shards = shards_of(connection)
     read = images.keys() | {drop.corpus for drop in dropped}
+    if others := sorted(read - run.corpora.keys()):
+        raise StoreError(
+            f"{results}: the last run read {', '.join(others)}, and these settings have only "
+            f"{', '.join(run.corpora)}. Name the settings of that run, or start `clipaudit run "
+            "SETTINGS` with these."
+        )
     return {
         "corpora": {
-            name: {"images": images.get(name, 0), "shards": len(run.shards(name))}
+            name: {"images": images.get(name, 0), "shards": shards.get(name, len(run.shards(name)))}
             for name in run.corpora
             if name in read
         },

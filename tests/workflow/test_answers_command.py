@@ -64,6 +64,27 @@ def test_tables_that_only_earlier_settings_asked_for_are_not_answered(copied, tm
     assert "Copies      No test set is named, so only repeats were searched for." in said
 
 
+def test_images_and_shards_are_counted_as_the_last_run_read_them(copied, tmp_path):
+    mine = tmp_path / "mine.yaml"
+    shards = "data/micro_copies/web/{00000..00001}.tar"
+    mine.write_text(f"extends: {SETTINGS}\ncorpora: {{web: {{shards: '{shards}'}}}}\n")
+
+    assert copied.clipaudit("answers", str(mine)) == copied.clipaudit("answers", SETTINGS)
+
+
+def test_results_of_corpora_that_the_settings_lack_are_refused(copied, tmp_path):
+    mine = tmp_path / "mine.yaml"
+    mine.write_text(
+        "results: results_micro\nstore: store_micro\ncopies: {train: web, test_sets: []}\n"
+        "corpora: {web: {shards: data/micro_copies/web/00000.tar, captions: text}}\n"
+    )
+
+    said = copied.clipaudit("answers", str(mine), ok=False)
+
+    assert "results_micro: the last run read val, and these settings have only web." in said
+    assert len(said.splitlines()) == 1
+
+
 def test_a_table_that_the_store_lacks_is_one_message(copied, tmp_path):
     mine = tmp_path / "mine.yaml"
     mine.write_text(f"extends: {SETTINGS}\nstore: moved\n")
