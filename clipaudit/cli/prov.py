@@ -58,7 +58,7 @@ def prov(
     from clipaudit.plaintext import many, plain
     from clipaudit.provenance.crate import METADATA, write_crate
     from clipaudit.provenance.events import write_events
-    from clipaudit.provenance.recorded import earlier_tables, recorded
+    from clipaudit.provenance.recorded import earlier, recorded
     from clipaudit.store.outputs import whole_output
     from clipaudit.store.store import Store
 
@@ -77,9 +77,9 @@ def prov(
         f"{many(len(run.targets), 'file')}",
         err=True,
     )
-    if others := earlier_tables(results, run.targets):
+    if others := earlier(results, run.targets):
         click.echo(
-            f"Not in the catalog of the last whole run, so perhaps of earlier settings: "
-            f"{plain(', '.join(others))}. Name those you mean by --table.",
+            "Not in the catalog or the report of the last whole run, so perhaps of earlier "
+            f"settings: {plain(', '.join(others))}. Name those you mean by --table.",
             err=True,
         )

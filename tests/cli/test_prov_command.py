@@ -64,6 +64,19 @@ def test_tables_that_the_catalog_does_not_have_are_named(run):
     assert "perhaps of earlier settings: similarity_of_before. Name" in answer.stderr
 
 
+def test_figures_that_the_report_does_not_have_are_named(run):
+    run.report("figures", "copies_of_before", "large/all/00000")
+    duckdb.connect(run.results / "audit.duckdb").execute(
+        "create table files (view text, path text, action text)"
+    ).close()
+    (run.results / "report/figures").mkdir(parents=True)
+    (run.results / "report/figures/parrot_fig1.html").touch()
+
+    answer = ask(run, "--format", "openlineage", "--output", run.folder / "events.jsonl")
+
+    assert "earlier settings: copies_of_before, similarity_table1. Name" in answer.stderr
+
+
 def test_an_output_name_with_zip_writes_a_zip_file(run):
     output = run.folder / "crate.zip"
 
