@@ -111,7 +111,7 @@ rule calibrate_encoder:
         calibration=COPIES.audit.calibration.model_dump(mode="json"),
         seed=COPIES.audit.seed,
         model=MODELS.encoder,
-        states=MODELS.states(),
+        states=CORPORA.states,
         name="{encoder}",
         similarity=COPIES.calibrated_similarity,
     script:

@@ -29,9 +29,7 @@ rule index:
         code=code("index"),
         shards=CORPORA.shard_numbers,
         urls=CORPORA.indexed_urls,
-        states=CORPORA.states(
-            CORPORA.indexed_tars, CORPORA.classes, CORPORA.mapped_classes
-        ),
+        states=CORPORA.states,
         captioning=CORPORA.captioning,
         labels=CORPORA.labels,
     script:
@@ -59,9 +57,7 @@ rule list_samples:
         code=code("list_samples"),
         shards=CORPORA.shard_numbers,
         columns=CORPORA.listed_columns,
-        states=CORPORA.states(
-            CORPORA.listed_files, CORPORA.classes, CORPORA.mapped_classes
-        ),
+        states=CORPORA.states,
         captioning=CORPORA.captioning,
         labels=CORPORA.labels,
     script:
@@ -85,6 +81,7 @@ rule split:
         ENVIRONMENT
     params:
         code=code("split"),
+        states=CORPORA.states,
         name="{corpus}",
         where=setting_of(RUN.corpora, "corpus", "where"),
         label=setting_of(RUN.corpora, "corpus", "label"),
@@ -125,6 +122,7 @@ rule seal:
         ENVIRONMENT
     params:
         code=code("seal"),
+        states=CORPORA.states,
         captionings=CORPORA.manifest_captionings,
     script:
         "../workflow_scripts/seal.py"

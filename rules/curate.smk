@@ -34,6 +34,7 @@ if PARROT.given_scores is not None:
             mem_mb=memory(16),
         params:
             code=code("sort_scores"),
+            states=CORPORA.states,
             join=PARROT.given_scores.model_dump(include={"column", "join_on", "score"}),
         script:
             "../workflow_scripts/sort_scores.py"
@@ -77,6 +78,7 @@ if PARROT.audit.curations is not None:
             ENVIRONMENT
         params:
             code=code("curate"),
+            states=CORPORA.states,
             renamed=["curated"],
             shards=CORPORA.shard_numbers,
             curations=PARROT.one_curation,
@@ -273,7 +275,7 @@ if PARROT.audit.curations is not None:
             code=code("score_heldout"),
             numeric=[*CLIP_LIBRARIES, "opencv-python-headless"],
             model=MODELS.encoder,
-            states=MODELS.states(),
+            states=CORPORA.states,
             erasing=PARROT.audit.erasing.model_dump(mode="json"),
             tokenization=PARROT.audit.tokenization,
         script:
@@ -304,7 +306,7 @@ if PARROT.audit.test_sets:
             numeric=CLIP_LIBRARIES,
             script="evaluate",
             model=MODELS.encoder,
-            states=MODELS.states(),
+            states=CORPORA.states,
             batch_size=MODELS.batch_size,
             tasks=MODELS.zero_shot_tasks(PARROT.audit.test_sets),
             class_files=MODELS.label_sets(PARROT.audit.test_sets),
@@ -333,7 +335,7 @@ if PARROT.audit.attack is not None:
             code=code("attack"),
             numeric=[*CLIP_LIBRARIES, "matplotlib", "numpy"],
             model=MODELS.encoder,
-            states=MODELS.states(),
+            states=CORPORA.states,
             batch_size=MODELS.batch_size,
             tasks=MODELS.zero_shot_tasks(PARROT.audit.attack.all_test_sets),
             class_files=MODELS.label_sets(PARROT.audit.attack.all_test_sets),
@@ -363,7 +365,7 @@ rule retrieve_pairs:
         code=code("retrieve_pairs"),
         numeric=CLIP_LIBRARIES,
         model=MODELS.encoder,
-        states=MODELS.states(),
+        states=CORPORA.states,
         batch_size=MODELS.batch_size,
         corpus="{corpus}",
         several=PARROT.several_captions,
@@ -395,7 +397,7 @@ if PARROT.audit.suite is not None:
             task=PARROT.suite_task,
             folder=PARROT.suite_folder,
             model=MODELS.encoder,
-            states=MODELS.states(),
+            states=CORPORA.states,
             batch_size=PARROT.audit.suite.batch_size,
         script:
             "../workflow_scripts/run_suite.py"

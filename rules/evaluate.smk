@@ -28,6 +28,7 @@ if SIMILARITY.evaluated:
         params:
             code=code("evaluate"),
             numeric=CLIP_LIBRARIES,
+            states=CORPORA.states,
             model=SIMILARITY.evaluated_model,
             batch_size=SIMILARITY.evaluated_batch_size,
             tasks=MODELS.zero_shot_tasks(SIMILARITY.evaluated),
@@ -78,6 +79,7 @@ if SIMILARITY.classified:
         params:
             code=code("classify"),
             numeric=["torch", "torchvision", "timm", "pillow"],
+            states=CORPORA.states,
             model=SIMILARITY.classified_model,
             batch_size=SIMILARITY.classified_batch_size,
             tasks=MODELS.zero_shot_tasks(SIMILARITY.classified),

@@ -33,6 +33,7 @@ if MEMORIZATION.audit.objects.annotator == "dataset":
             ENVIRONMENT
         params:
             code=code("annotate"),
+            states=CORPORA.states,
             names=MEMORIZATION.audit.objects.names,
         script:
             "../workflow_scripts/annotate.py"
@@ -54,6 +55,7 @@ elif MEMORIZATION.audit.objects.annotator == "given":
             mem_mb=memory(16),
         params:
             code=code("sort_objects"),
+            states=CORPORA.states,
             join=MEMORIZATION.given_join,
         script:
             "../workflow_scripts/sort_objects.py"
@@ -73,6 +75,7 @@ elif MEMORIZATION.audit.objects.annotator == "given":
             ENVIRONMENT
         params:
             code=code("take_objects"),
+            states=CORPORA.states,
             shards=CORPORA.shard_numbers,
             threshold=MEMORIZATION.audit.objects.threshold,
             names=MEMORIZATION.audit.objects.names,
@@ -101,6 +104,7 @@ else:
             **MEMORIZATION.annotator(),
             code=code("detect"),
             numeric=MEMORIZATION.detector_libraries(),
+            states=CORPORA.states,
             shards=CORPORA.shard_numbers,
             detector=MEMORIZATION.audit.objects.model_dump(mode="json"),
         script:
@@ -127,7 +131,7 @@ rule embed_captions:
         numeric=["torch", "open_clip_torch"],
         name="{encoder}",
         model=MODELS.encoder,
-        states=MODELS.states(),
+        states=CORPORA.states,
     script:
         "../workflow_scripts/embed_captions.py"
 
@@ -314,7 +318,7 @@ if MEMORIZATION.audit.augmented:
             numeric=["torch", "open_clip_torch"],
             name="{encoder}",
             model=MODELS.encoder,
-            states=MODELS.states(),
+            states=CORPORA.states,
             versions=MEMORIZATION.audit.augmented,
             seed=MEMORIZATION.audit.seed,
         script:
@@ -345,7 +349,7 @@ if MEMORIZATION.audit.augmented_pictures:
             name="{encoder}",
             shards=CORPORA.shard_numbers,
             model=MODELS.encoder,
-            states=MODELS.states(),
+            states=CORPORA.states,
             versions=MEMORIZATION.audit.augmented_pictures,
             seed=MEMORIZATION.audit.seed,
         script:
@@ -516,7 +520,7 @@ if MEMORIZATION.audit.utility:
             numeric=CLIP_LIBRARIES,
             script="evaluate",
             model=MODELS.encoder,
-            states=MODELS.states(),
+            states=CORPORA.states,
             batch_size=MODELS.batch_size,
             tasks=MODELS.zero_shot_tasks(MEMORIZATION.audit.utility),
             class_files=MODELS.label_sets(MEMORIZATION.audit.utility),
@@ -548,7 +552,7 @@ if MEMORIZATION.audit.selections:
             code=code("select"),
             numeric=CLIP_LIBRARIES,
             model=MODELS.encoder,
-            states=MODELS.states(),
+            states=CORPORA.states,
             batch_size=MODELS.batch_size,
             sets=MEMORIZATION.selection_sets(),
         script:

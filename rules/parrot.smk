@@ -32,7 +32,7 @@ rule score_captions:
         numeric=[*CLIP_LIBRARIES, "opencv-python-headless"],
         shards=CORPORA.shard_numbers,
         model=MODELS.encoder,
-        states=MODELS.states(),
+        states=CORPORA.states,
         erasing=PARROT.audit.erasing.model_dump(mode="json"),
         tokenization=PARROT.audit.tokenization,
     script:
@@ -90,6 +90,7 @@ if PARROT.audit.probe.vocabulary is not None:
             ENVIRONMENT
         params:
             code=code("read_grams"),
+            states=CORPORA.states,
             length=PARROT.gram_length,
             most=PARROT.audit.probe.most,
         script:
@@ -157,7 +158,7 @@ rule probe:
         code=code("probe"),
         numeric=[*CLIP_LIBRARIES, "matplotlib"],
         model=MODELS.encoder,
-        states=MODELS.states(),
+        states=CORPORA.states,
         side=PARROT.audit.probe.side,
         type_size=PARROT.audit.probe.type_size,
     script:
@@ -183,7 +184,7 @@ if PARROT.audit.probe.word_vocabulary in PARROT.vocabularies:
             numeric=[*CLIP_LIBRARIES, "matplotlib"],
             script="probe",
             model=MODELS.encoder,
-            states=MODELS.states(),
+            states=CORPORA.states,
             side=PARROT.audit.probe.side,
             type_size=PARROT.audit.probe.type_size,
 
@@ -208,6 +209,7 @@ rule report_spotted:
     params:
         code=code("report_spotted"),
         numeric=["matplotlib", "pillow", "opencv-python-headless"],
+        states=CORPORA.states,
         options=REPORTS.gallery("options"),
         sources=REPORTS.gallery("sources"),
         name="{figure}",

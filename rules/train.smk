@@ -26,6 +26,7 @@ rule train:
     params:
         code=code("train"),
         numeric=CLIP_LIBRARIES,
+        states=CORPORA.states,
         reads_labels=False,
         recipe=setting_of(RUN.recipes, "recipe"),
         kept_epochs=MODELS.kept_epochs,
@@ -53,6 +54,7 @@ rule train_supervised:
     params:
         code=code("train_supervised"),
         numeric=[*CLIP_LIBRARIES, "timm"],
+        states=CORPORA.states,
         reads_labels=False,
         recipe=setting_of(RUN.supervised_recipes, "recipe"),
     script:

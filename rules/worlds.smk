@@ -59,6 +59,7 @@ rule blur:
     params:
         code=code("blur"),
         script="blur",
+        states=CORPORA.states,
         settings=CORPORA.blurred_settings,
     script:
         "../workflow_scripts/blur.py"

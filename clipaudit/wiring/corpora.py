@@ -11,7 +11,7 @@ from clipaudit.errors import ClipauditError
 from clipaudit.steps import paths
 from clipaudit.steps.filedigests import file_state
 from clipaudit.steps.workflow import stop_with
-from clipaudit.wiring.wildcards import Chosen, Paths, Setting, Wildcards
+from clipaudit.wiring.wildcards import Chosen, Paths, Wildcards
 
 FEW_POINTERS = 32  # a gathered list is a job of its own, worth it only for more pointers
 
@@ -54,18 +54,14 @@ class CorpusFiles:
         """Return a pointer's path relative to the folder that snakemake runs in."""
         return f"{self.run.results}/{path}"
 
-    def states(self, *inputs: Chosen) -> Setting:
-        """Return a function that gives the states of the user's files among a job's inputs.
+    def states(self, wildcards: Wildcards, input: Iterable[str]) -> list[list[int]]:
+        """Return the states of the user's files among a job's inputs.
 
         As a param they start the job for a file that was replaced by an older one: Snakemake itself
         starts it only for a newer one.
         """
-        return lambda wildcards: [
-            file_state(Path(path))
-            for chosen in inputs
-            for path in chosen(wildcards)
-            if not path.startswith(self._not_brought)
-        ]
+        given = (path for path in input if not path.startswith(self._not_brought))
+        return [file_state(Path(path)) for path in given]
 
     # --- parts ----------------------------------------------------------------------------------
 

@@ -52,9 +52,10 @@ def test_only_the_index_of_a_remote_corpus_reads_its_urls(corpora):
 def test_the_states_of_a_job_are_those_of_the_users_files(corpora, tmp_path):
     mine = tmp_path / "mine.tar"
     mine.write_bytes(b"12")
-    chosen = corpora().states(lambda _: [str(mine), *LARGE], lambda _: ["results_micro/a.json"])
 
-    assert chosen(job()) == [file_state(mine)]
+    states = corpora().states(job(), [str(mine), *LARGE, "results_micro/a.json"])
+
+    assert states == [file_state(mine)]
 
 
 def test_only_data_made_here_are_inputs_of_a_run_without_data(corpora):
