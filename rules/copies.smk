@@ -111,7 +111,7 @@ rule calibrate_encoder:
         calibration=COPIES.audit.calibration.model_dump(mode="json"),
         seed=COPIES.audit.seed,
         model=MODELS.encoder,
-        states=CORPORA.states,
+        states=MODELS.states(),
         name="{encoder}",
         similarity=COPIES.calibrated_similarity,
     script:

@@ -29,7 +29,9 @@ rule index:
         code=code("index"),
         shards=CORPORA.shard_numbers,
         urls=CORPORA.indexed_urls,
-        states=CORPORA.states,
+        states=CORPORA.states(
+            CORPORA.indexed_tars, CORPORA.classes, CORPORA.mapped_classes
+        ),
         captioning=CORPORA.captioning,
         labels=CORPORA.labels,
     script:
@@ -57,7 +59,9 @@ rule list_samples:
         code=code("list_samples"),
         shards=CORPORA.shard_numbers,
         columns=CORPORA.listed_columns,
-        states=CORPORA.states,
+        states=CORPORA.states(
+            CORPORA.listed_files, CORPORA.classes, CORPORA.mapped_classes
+        ),
         captioning=CORPORA.captioning,
         labels=CORPORA.labels,
     script:
@@ -81,7 +85,7 @@ rule split:
         ENVIRONMENT
     params:
         code=code("split"),
-        states=CORPORA.states,
+        states=CORPORA.states(CORPORA.classes, CORPORA.mapped_classes),
         name="{corpus}",
         where=setting_of(RUN.corpora, "corpus", "where"),
         label=setting_of(RUN.corpora, "corpus", "label"),
@@ -122,7 +126,7 @@ rule seal:
         ENVIRONMENT
     params:
         code=code("seal"),
-        states=CORPORA.states,
+        states=CORPORA.states(CORPORA.manifest_classes),
         captionings=CORPORA.manifest_captionings,
     script:
         "../workflow_scripts/seal.py"

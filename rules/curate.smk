@@ -34,7 +34,7 @@ if PARROT.given_scores is not None:
             mem_mb=memory(16),
         params:
             code=code("sort_scores"),
-            states=CORPORA.states,
+            states=CORPORA.states(CORPORA.brought(*PARROT.given_scores.paths)),
             join=PARROT.given_scores.model_dump(include={"column", "join_on", "score"}),
         script:
             "../workflow_scripts/sort_scores.py"
@@ -56,6 +56,7 @@ if PARROT.audit.curations is not None:
             mem_mb=memory(32),
         params:
             code=code("cut_curation"),
+            states=CORPORA.states(PARROT.cut_inputs),
             curation=PARROT.curation,
             held_out=PARROT.held_out,
             aesthetics_field=PARROT.aesthetics_field,
@@ -78,7 +79,7 @@ if PARROT.audit.curations is not None:
             ENVIRONMENT
         params:
             code=code("curate"),
-            states=CORPORA.states,
+            states=CORPORA.states(PARROT.curate_inputs),
             renamed=["curated"],
             shards=CORPORA.shard_numbers,
             curations=PARROT.one_curation,
@@ -98,6 +99,7 @@ if PARROT.audit.curations is not None:
         params:
             code=code("curate"),
             script="curate",
+            states=CORPORA.states(PARROT.inputs_of(HELDOUT)),
             shards=CORPORA.shard_numbers,
             curations=PARROT.curations_of(HELDOUT),
             held_out=[],
@@ -116,6 +118,7 @@ if PARROT.audit.curations is not None:
             params:
                 code=code("curate"),
                 script="curate",
+                states=CORPORA.states(PARROT.inputs_of(PARROT.together)),
                 shards=CORPORA.shard_numbers,
                 curations=PARROT.curations_of(PARROT.together),
                 held_out=PARROT.all_held_out(),
@@ -154,6 +157,7 @@ if PARROT.audit.curations is not None:
                 ENVIRONMENT
             params:
                 code=code("cluster_candidates"),
+                states=CORPORA.states(PARROT.candidate_inputs),
                 curation=PARROT.curation,
                 held_out=PARROT.held_out,
                 aesthetics_field=PARROT.aesthetics_field,
@@ -275,7 +279,7 @@ if PARROT.audit.curations is not None:
             code=code("score_heldout"),
             numeric=[*CLIP_LIBRARIES, "opencv-python-headless"],
             model=MODELS.encoder,
-            states=CORPORA.states,
+            states=MODELS.states(),
             erasing=PARROT.audit.erasing.model_dump(mode="json"),
             tokenization=PARROT.audit.tokenization,
         script:
@@ -306,7 +310,7 @@ if PARROT.audit.test_sets:
             numeric=CLIP_LIBRARIES,
             script="evaluate",
             model=MODELS.encoder,
-            states=CORPORA.states,
+            states=MODELS.states(MODELS.test_set_inputs(PARROT.audit.test_sets)),
             batch_size=MODELS.batch_size,
             tasks=MODELS.zero_shot_tasks(PARROT.audit.test_sets),
             class_files=MODELS.label_sets(PARROT.audit.test_sets),
@@ -335,7 +339,10 @@ if PARROT.audit.attack is not None:
             code=code("attack"),
             numeric=[*CLIP_LIBRARIES, "matplotlib", "numpy"],
             model=MODELS.encoder,
-            states=CORPORA.states,
+            states=MODELS.states(
+                MODELS.test_set_inputs(PARROT.audit.attack.all_test_sets),
+                PARROT.font(),
+            ),
             batch_size=MODELS.batch_size,
             tasks=MODELS.zero_shot_tasks(PARROT.audit.attack.all_test_sets),
             class_files=MODELS.label_sets(PARROT.audit.attack.all_test_sets),
@@ -365,7 +372,7 @@ rule retrieve_pairs:
         code=code("retrieve_pairs"),
         numeric=CLIP_LIBRARIES,
         model=MODELS.encoder,
-        states=CORPORA.states,
+        states=MODELS.states(),
         batch_size=MODELS.batch_size,
         corpus="{corpus}",
         several=PARROT.several_captions,
@@ -397,7 +404,7 @@ if PARROT.audit.suite is not None:
             task=PARROT.suite_task,
             folder=PARROT.suite_folder,
             model=MODELS.encoder,
-            states=CORPORA.states,
+            states=MODELS.states(PARROT.suite_files),
             batch_size=PARROT.audit.suite.batch_size,
         script:
             "../workflow_scripts/run_suite.py"

@@ -31,7 +31,7 @@ rule embed:
         name="{encoder}",
         shards=CORPORA.shard_numbers,
         model=MODELS.encoder,
-        states=CORPORA.states,
+        states=MODELS.states(),
     script:
         "../workflow_scripts/embed.py"
 
@@ -64,7 +64,12 @@ rule take_embeddings:
         shards=CORPORA.shard_numbers,
         join=MODELS.given_join,
         model=MODELS.checking_encoder,
-        states=CORPORA.states,
+        states=CORPORA.states(
+            MODELS.given_arrays,
+            MODELS.given_metadata,
+            MODELS.checked_weights,
+            MODELS.checked_vocabulary,
+        ),
     script:
         "../workflow_scripts/take_embeddings.py"
 

@@ -28,7 +28,11 @@ if SIMILARITY.evaluated:
         params:
             code=code("evaluate"),
             numeric=CLIP_LIBRARIES,
-            states=CORPORA.states,
+            states=CORPORA.states(
+                MODELS.test_set_inputs(SIMILARITY.evaluated),
+                SIMILARITY.evaluated_weights,
+                SIMILARITY.evaluated_vocabulary,
+            ),
             model=SIMILARITY.evaluated_model,
             batch_size=SIMILARITY.evaluated_batch_size,
             tasks=MODELS.zero_shot_tasks(SIMILARITY.evaluated),
@@ -52,6 +56,9 @@ if SIMILARITY.pair_test_sets:
             code=code("evaluate"),
             numeric=CLIP_LIBRARIES,
             script="evaluate",
+            states=CORPORA.states(
+                SIMILARITY.evaluated_weights, SIMILARITY.evaluated_vocabulary
+            ),
             model=SIMILARITY.evaluated_model,
             batch_size=SIMILARITY.evaluated_batch_size,
             tasks=MODELS.zero_shot_tasks(SIMILARITY.pair_test_sets),
@@ -79,7 +86,11 @@ if SIMILARITY.classified:
         params:
             code=code("classify"),
             numeric=["torch", "torchvision", "timm", "pillow"],
-            states=CORPORA.states,
+            states=CORPORA.states(
+                MODELS.test_set_inputs(SIMILARITY.classified),
+                SIMILARITY.classes_of_classifiers(),
+                SIMILARITY.classifier_weights,
+            ),
             model=SIMILARITY.classified_model,
             batch_size=SIMILARITY.classified_batch_size,
             tasks=MODELS.zero_shot_tasks(SIMILARITY.classified),

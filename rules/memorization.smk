@@ -33,7 +33,7 @@ if MEMORIZATION.audit.objects.annotator == "dataset":
             ENVIRONMENT
         params:
             code=code("annotate"),
-            states=CORPORA.states,
+            states=CORPORA.states(MEMORIZATION.names_files()),
             names=MEMORIZATION.audit.objects.names,
         script:
             "../workflow_scripts/annotate.py"
@@ -55,7 +55,7 @@ elif MEMORIZATION.audit.objects.annotator == "given":
             mem_mb=memory(16),
         params:
             code=code("sort_objects"),
-            states=CORPORA.states,
+            states=CORPORA.states(MEMORIZATION.given_objects),
             join=MEMORIZATION.given_join,
         script:
             "../workflow_scripts/sort_objects.py"
@@ -75,7 +75,7 @@ elif MEMORIZATION.audit.objects.annotator == "given":
             ENVIRONMENT
         params:
             code=code("take_objects"),
-            states=CORPORA.states,
+            states=CORPORA.states(MEMORIZATION.names_files()),
             shards=CORPORA.shard_numbers,
             threshold=MEMORIZATION.audit.objects.threshold,
             names=MEMORIZATION.audit.objects.names,
@@ -104,7 +104,7 @@ else:
             **MEMORIZATION.annotator(),
             code=code("detect"),
             numeric=MEMORIZATION.detector_libraries(),
-            states=CORPORA.states,
+            states=CORPORA.states(MEMORIZATION.detector_files()),
             shards=CORPORA.shard_numbers,
             detector=MEMORIZATION.audit.objects.model_dump(mode="json"),
         script:
@@ -131,7 +131,7 @@ rule embed_captions:
         numeric=["torch", "open_clip_torch"],
         name="{encoder}",
         model=MODELS.encoder,
-        states=CORPORA.states,
+        states=MODELS.states(),
     script:
         "../workflow_scripts/embed_captions.py"
 
@@ -318,7 +318,7 @@ if MEMORIZATION.audit.augmented:
             numeric=["torch", "open_clip_torch"],
             name="{encoder}",
             model=MODELS.encoder,
-            states=CORPORA.states,
+            states=MODELS.states(),
             versions=MEMORIZATION.audit.augmented,
             seed=MEMORIZATION.audit.seed,
         script:
@@ -349,7 +349,7 @@ if MEMORIZATION.audit.augmented_pictures:
             name="{encoder}",
             shards=CORPORA.shard_numbers,
             model=MODELS.encoder,
-            states=CORPORA.states,
+            states=MODELS.states(),
             versions=MEMORIZATION.audit.augmented_pictures,
             seed=MEMORIZATION.audit.seed,
         script:
@@ -520,7 +520,7 @@ if MEMORIZATION.audit.utility:
             numeric=CLIP_LIBRARIES,
             script="evaluate",
             model=MODELS.encoder,
-            states=CORPORA.states,
+            states=MODELS.states(MODELS.test_set_inputs(MEMORIZATION.audit.utility)),
             batch_size=MODELS.batch_size,
             tasks=MODELS.zero_shot_tasks(MEMORIZATION.audit.utility),
             class_files=MODELS.label_sets(MEMORIZATION.audit.utility),
@@ -552,7 +552,7 @@ if MEMORIZATION.audit.selections:
             code=code("select"),
             numeric=CLIP_LIBRARIES,
             model=MODELS.encoder,
-            states=CORPORA.states,
+            states=MODELS.states(),
             batch_size=MODELS.batch_size,
             sets=MEMORIZATION.selection_sets(),
         script:

@@ -32,7 +32,7 @@ rule score_captions:
         numeric=[*CLIP_LIBRARIES, "opencv-python-headless"],
         shards=CORPORA.shard_numbers,
         model=MODELS.encoder,
-        states=CORPORA.states,
+        states=MODELS.states(),
         erasing=PARROT.audit.erasing.model_dump(mode="json"),
         tokenization=PARROT.audit.tokenization,
     script:
@@ -90,7 +90,7 @@ if PARROT.audit.probe.vocabulary is not None:
             ENVIRONMENT
         params:
             code=code("read_grams"),
-            states=CORPORA.states,
+            states=CORPORA.states(PARROT.given_vocabulary()),
             length=PARROT.gram_length,
             most=PARROT.audit.probe.most,
         script:
@@ -158,7 +158,7 @@ rule probe:
         code=code("probe"),
         numeric=[*CLIP_LIBRARIES, "matplotlib"],
         model=MODELS.encoder,
-        states=CORPORA.states,
+        states=MODELS.states(PARROT.font()),
         side=PARROT.audit.probe.side,
         type_size=PARROT.audit.probe.type_size,
     script:
@@ -184,7 +184,7 @@ if PARROT.audit.probe.word_vocabulary in PARROT.vocabularies:
             numeric=[*CLIP_LIBRARIES, "matplotlib"],
             script="probe",
             model=MODELS.encoder,
-            states=CORPORA.states,
+            states=MODELS.states(PARROT.font()),
             side=PARROT.audit.probe.side,
             type_size=PARROT.audit.probe.type_size,
 
@@ -209,7 +209,7 @@ rule report_spotted:
     params:
         code=code("report_spotted"),
         numeric=["matplotlib", "pillow", "opencv-python-headless"],
-        states=CORPORA.states,
+        states=CORPORA.states(PARROT.font()),
         options=REPORTS.gallery("options"),
         sources=REPORTS.gallery("sources"),
         name="{figure}",

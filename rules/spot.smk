@@ -37,7 +37,7 @@ if PARROT.audit.spotting.spotter == "given":
             mem_mb=memory(16),
         params:
             code=code("sort_spans"),
-            states=CORPORA.states,
+            states=CORPORA.states(PARROT.given_spans),
             join=PARROT.given_join,
         script:
             "../workflow_scripts/sort_spans.py"
@@ -88,7 +88,7 @@ elif PARROT.audit.spotting.spotter != "dataset":
             code=code("spot"),
             by_processes=True,
             numeric=PARROT.spotter_libraries,
-            states=CORPORA.states,
+            states=CORPORA.states(PARROT.spotter_files()),
             shards=CORPORA.shard_numbers,
             spotting=PARROT.audit.spotting.model_dump(mode="json"),
         script:
@@ -206,6 +206,6 @@ rule checked_text:
         ENVIRONMENT
     params:
         code=code("checked_text"),
-        states=CORPORA.states,
+        states=CORPORA.states(PARROT.checked_file),
     script:
         "../workflow_scripts/checked_text.py"

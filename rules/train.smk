@@ -26,7 +26,7 @@ rule train:
     params:
         code=code("train"),
         numeric=CLIP_LIBRARIES,
-        states=CORPORA.states,
+        states=CORPORA.states(MODELS.recipe_vocabulary),
         reads_labels=False,
         recipe=setting_of(RUN.recipes, "recipe"),
         kept_epochs=MODELS.kept_epochs,
@@ -54,7 +54,7 @@ rule train_supervised:
     params:
         code=code("train_supervised"),
         numeric=[*CLIP_LIBRARIES, "timm"],
-        states=CORPORA.states,
+        states=CORPORA.states(CORPORA.manifest_classes),
         reads_labels=False,
         recipe=setting_of(RUN.supervised_recipes, "recipe"),
     script:

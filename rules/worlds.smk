@@ -59,7 +59,7 @@ rule blur:
     params:
         code=code("blur"),
         script="blur",
-        states=CORPORA.states,
+        states=CORPORA.states(CORPORA.unblurred_tars, CORPORA.face_detector),
         settings=CORPORA.blurred_settings,
     script:
         "../workflow_scripts/blur.py"

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 
 from clipaudit.config.corpora import Blurred
@@ -11,7 +12,7 @@ from clipaudit.errors import ClipauditError
 from clipaudit.steps import paths
 from clipaudit.steps.filedigests import file_state
 from clipaudit.steps.workflow import stop_with
-from clipaudit.wiring.wildcards import Chosen, Paths, Wildcards
+from clipaudit.wiring.wildcards import Chosen, ChosenByName, Paths, Setting, Wildcards
 
 FEW_POINTERS = 32  # a gathered list is a job of its own, worth it only for more pointers
 
@@ -40,7 +41,7 @@ class CorpusFiles:
             rest = range(count // 10 * 10, count)
             self.last_blurred += [f"{name}/{number:05d}" for number in rest]
         self._made = (*(f"data/{world}/" for world in run.worlds), "data/blurred/")
-        self._not_brought = (*self._made, f"{run.results}/")
+        self._here = (*self._made, f"{run.results}/")  # what the run writes
         self._numbers: dict[tuple[str, str], list[int]] = {}
 
     def brought(self, *named: str | None) -> Paths:
@@ -54,14 +55,20 @@ class CorpusFiles:
         """Return a pointer's path relative to the folder that snakemake runs in."""
         return f"{self.run.results}/{path}"
 
-    def states(self, wildcards: Wildcards, input: Iterable[str]) -> list[list[int]]:
-        """Return the states of the user's files among a job's inputs.
+    def states(self, *inputs: Chosen | ChosenByName | Paths | dict[str, Paths]) -> Setting:
+        """Return a function that gives the states of the user's files among some inputs of a job.
 
         As a param they start the job for a file that was replaced by an older one: Snakemake itself
-        starts it only for a newer one.
+        starts it only for a newer one, and compares no param that is made from the inputs.
         """
-        given = (path for path in input if not path.startswith(self._not_brought))
-        return [file_state(Path(path)) for path in given]
+
+        def of_job(wildcards: Wildcards) -> list[list[int]]:
+            given = (each(wildcards) if callable(each) else each for each in inputs)
+            lists = (each.values() if isinstance(each, dict) else [each] for each in given)
+            files = chain.from_iterable(chain.from_iterable(lists))
+            return [file_state(Path(path)) for path in files if not path.startswith(self._here)]
+
+        return of_job
 
     # --- parts ----------------------------------------------------------------------------------
 

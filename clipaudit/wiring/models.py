@@ -14,7 +14,7 @@ from clipaudit.wiring.plugins import (
     plugin_libraries,
     plugin_param,
 )
-from clipaudit.wiring.wildcards import Chosen, Paths, Wildcards, one_of
+from clipaudit.wiring.wildcards import Chosen, Paths, Setting, Wildcards, one_of
 
 # libraries that process images for a CLIP model: their versions enter a step's key
 PLUGIN_LIBRARIES = [
@@ -64,6 +64,10 @@ class ModelFiles:
     def vocabulary(self, wildcards: Wildcards) -> Paths:
         """Return the BPE file of an encoder, if its architecture has its own."""
         return self.vocabulary_of(self.architecture_of(wildcards.encoder))
+
+    def states(self, *further: Chosen | Paths | dict[str, Paths]) -> Setting:
+        """Return a function that gives the states of the user's files of an encoder, and others."""
+        return self.corpora.states(self.weights, self.vocabulary, *further)
 
     def vocabulary_of(self, architecture: str | None) -> Paths:
         """Return the BPE file of an architecture, if it has its own; nothing for None."""

@@ -17,6 +17,7 @@ class Wildcards(Protocol):
 
 Paths = list[str]
 Chosen = Callable[[Wildcards], Paths]  # gives a job's files
+ChosenByName = Callable[[Wildcards], dict[str, Paths]]
 Setting = Callable[[Wildcards], object]
 
 

@@ -52,10 +52,11 @@ def test_only_the_index_of_a_remote_corpus_reads_its_urls(corpora):
 def test_the_states_of_a_job_are_those_of_the_users_files(corpora, tmp_path):
     mine = tmp_path / "mine.tar"
     mine.write_bytes(b"12")
+    some = [str(mine), *LARGE, "results_micro/a.json"]
 
-    states = corpora().states(job(), [str(mine), *LARGE, "results_micro/a.json"])
+    states = corpora().states(some, {"a": some, "b": LARGE}, lambda _: some)
 
-    assert states == [file_state(mine)]
+    assert states(job()) == [file_state(mine)] * 3
 
 
 def test_only_data_made_here_are_inputs_of_a_run_without_data(corpora):
