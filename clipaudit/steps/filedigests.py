@@ -45,7 +45,7 @@ class FileDigests:
         """Return the SHA-256 of a file that is unchanged since it was read, without reading it."""
         path = Path(os.path.abspath(path))
         with suppress(OSError):
-            return self._memoized(path, file_state(path))
+            return self._memoized(path, _state(path))
         return None
 
     def _memoized(self, path: Path, state: list[int]) -> str | None:
@@ -55,12 +55,12 @@ class FileDigests:
         return None
 
     def _digest(self, path: Path, must_record: bool) -> str:
-        state = file_state(path)
+        state = _state(path)
         if (known := self._memoized(path, state)) is not None:
             return known
         now = time.time_ns()
         digest = file_sha256(path)
-        if file_state(path) != state:
+        if _state(path) != state:
             raise InputError(
                 f"{path}: the file changed during the read. Rerun when it is complete."
             )
@@ -118,7 +118,7 @@ def _name(path: Path) -> str:
     return hashlib.sha256(os.fsencode(path)).hexdigest()[:32] + ".json"
 
 
-def file_state(path: Path) -> list[int]:
+def _state(path: Path) -> list[int]:
     """Return size, modification time in ns, and inode."""
     stat = os.stat(path)
     return [stat.st_size, stat.st_mtime_ns, stat.st_ino]

@@ -1,5 +1,6 @@
 """Give rules the files of a corpus: tars, URLs, lists of samples, pointers by part, manifests."""
 
+import os
 import re
 from collections.abc import Iterable, Sequence
 from itertools import chain
@@ -10,7 +11,6 @@ from clipaudit.config.pictures import require_pictures
 from clipaudit.config.settings import Settings
 from clipaudit.errors import ClipauditError
 from clipaudit.steps import paths
-from clipaudit.steps.filedigests import file_state
 from clipaudit.steps.workflow import stop_with
 from clipaudit.wiring.wildcards import Chosen, ChosenByName, Paths, Setting, Wildcards
 
@@ -56,17 +56,19 @@ class CorpusFiles:
         return f"{self.run.results}/{path}"
 
     def states(self, *inputs: Chosen | ChosenByName | Paths | dict[str, Paths]) -> Setting:
-        """Return a function that gives the states of the user's files among some inputs of a job.
+        """Return a function that gives size and time of the user's files among inputs of a job.
 
         As a param they start the job for a file that was replaced by an older one: Snakemake itself
-        starts it only for a newer one, and compares no param that is made from the inputs.
+        starts it only for a newer one, and compares no param that is made from the inputs. Inodes
+        would start it for each new mount of some network disks.
         """
 
         def of_job(wildcards: Wildcards) -> list[list[int]]:
             given = (each(wildcards) if callable(each) else each for each in inputs)
             lists = (each.values() if isinstance(each, dict) else [each] for each in given)
             files = chain.from_iterable(chain.from_iterable(lists))
-            return [file_state(Path(path)) for path in files if not path.startswith(self._here)]
+            stats = (os.stat(path) for path in files if not path.startswith(self._here))
+            return [[stat.st_size, stat.st_mtime_ns] for stat in stats]
 
         return of_job
 

@@ -66,7 +66,7 @@ class ModelFiles:
         return self.vocabulary_of(self.architecture_of(wildcards.encoder))
 
     def states(self, *further: Chosen | Paths | dict[str, Paths]) -> Setting:
-        """Return a function that gives the states of the user's files of an encoder, and others."""
+        """Return a function that gives the states of an encoder's files, and of others."""
         return self.corpora.states(self.weights, self.vocabulary, *further)
 
     def vocabulary_of(self, architecture: str | None) -> Paths:
