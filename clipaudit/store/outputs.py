@@ -56,7 +56,7 @@ def whole_output(path: Path, *, force: bool, mark: str | None = None) -> Iterato
         yield new
         _refuse(path, force, mark)  # it may have appeared meanwhile
         if os.path.lexists(path) and (path.is_dir() or new.is_dir()):
-            os.rename(path, spare / "old")  # a folder and a file cannot replace each other
+            _move(path, spare / "old")  # a folder and a file cannot replace each other
         os.replace(new, path)
     except Exception as error:
         refused = disk_error(error, among=str(path))
@@ -65,6 +65,16 @@ def whole_output(path: Path, *, force: bool, mark: str | None = None) -> Iterato
         raise refused from error
     finally:
         shutil.rmtree(spare, ignore_errors=True)
+
+
+def _move(path: Path, aside: Path) -> None:
+    try:
+        os.rename(path, aside)
+    except OSError as error:
+        raise InputError(
+            f"{path}: cannot be replaced ({error.strerror}). Name another output, such as a new "
+            "folder in it."
+        ) from error
 
 
 def _refuse(path: Path, force: bool, mark: str | None) -> None:

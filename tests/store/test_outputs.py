@@ -1,4 +1,5 @@
 import os
+from pathlib import Path
 
 import pytest
 
@@ -92,3 +93,13 @@ def test_a_folder_replaces_a_file_by_force(tmp_path):
     put_folder(tmp_path / "out", force=True, mark="mark")
 
     assert (tmp_path / "out").is_dir()
+
+
+def test_the_current_folder_is_refused_as_an_output_to_replace(tmp_path, monkeypatch):
+    put_folder(tmp_path / "out")
+    monkeypatch.chdir(tmp_path / "out")
+
+    with pytest.raises(InputError, match=r"^\.: cannot be replaced \(.+\)\. Name another output"):
+        put_folder(Path(), force=True, mark="mark")
+
+    assert os.listdir() == ["mark"]
