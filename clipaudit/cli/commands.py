@@ -18,7 +18,7 @@ from clipaudit.cli.export import export
 from clipaudit.cli.gc import gc
 from clipaudit.cli.imports import imports
 from clipaudit.cli.init import init
-from clipaudit.cli.options import Group, force_option, results_option, store_option
+from clipaudit.cli.options import Group, Output, force_option, results_option, store_option
 from clipaudit.cli.pin import pin
 from clipaudit.cli.plan import plan
 from clipaudit.cli.prov import prov
@@ -44,7 +44,7 @@ def commands() -> None:
 @click.argument("shard", type=click.IntRange(min=0), required=False)
 @click.option(
     "--to",
-    type=click.Path(path_type=Path),
+    type=Output(),
     help="Write all kept samples as new shards into this folder.",
 )
 @click.option(

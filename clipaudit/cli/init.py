@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from clipaudit.cli import completion
-from clipaudit.cli.options import SETTINGS_ENDINGS, force_option, format_option
+from clipaudit.cli.options import SETTINGS_ENDINGS, Output, force_option, format_option
 from clipaudit.errors import InputError
 
 
@@ -16,7 +16,7 @@ from clipaudit.errors import InputError
 @click.option(
     "--to",
     "target",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=Output(dir_okay=False),
     help="File to write.  [default: NAME.yaml]",
 )
 @force_option

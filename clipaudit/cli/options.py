@@ -108,10 +108,30 @@ def format_option(*forms: str, help: str) -> Decorator:
     )
 
 
+class Output(click.Path):
+    """A file or folder to write, which replaces what is there; no device or pipe is replaced."""
+
+    def __init__(self, *, dir_okay: bool = True) -> None:
+        """Without `dir_okay`, only a file may be there."""
+        super().__init__(path_type=Path, dir_okay=dir_okay)
+
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Any:  # noqa: ANN401
+        """Return the path; see the class."""
+        path: Any = super().convert(value, param, ctx)
+        special = path.exists() and not path.is_file() and not path.is_dir()
+        if special or path.parent == Path("/dev"):  # /dev/stdout may lead to a file
+            self.fail(f"{path} is no file, and a file would replace it. Name a file.", param, ctx)
+        return path
+
+
 def output_option(help: str, *, required: bool = False, folders: bool = False) -> Decorator:
     """Add the option for the file to write; with `folders` it may be a folder."""
-    path = click.Path(path_type=Path, dir_okay=folders)
-    return click.option("--output", type=path, required=required, help=help)
+    return click.option("--output", type=Output(dir_okay=folders), required=required, help=help)
 
 
 def form_of(output: Path | None, endings: Mapping[str, str], default: str) -> str:

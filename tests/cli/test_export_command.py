@@ -1,4 +1,5 @@
 import json
+import os
 import subprocess
 import sys
 
@@ -119,6 +120,17 @@ def test_an_output_in_a_missing_folder_is_one_message(run):
 
     assert answer.exit_code == 1
     assert "gone/out: cannot be written (No such file or directory)" in answer.stderr
+
+
+@pytest.mark.parametrize("name", ["/dev/stdout", "pipe"])
+def test_no_file_replaces_a_device_or_a_pipe(run, name):
+    os.mkfifo(run.folder / "pipe")
+    output = run.folder / name
+
+    answer = ask(run, "large/all", "--format", "uids", "--output", output)  # --force would harm
+
+    assert answer.exit_code == 2
+    assert f"{output} is no file, and a file would replace it. Name a file." in answer.stderr
 
 
 def test_help_imports_nothing_heavy():
