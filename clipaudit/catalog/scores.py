@@ -47,15 +47,17 @@ def column_name(*parts: str) -> str:
 
 
 def free_name(name: str, taken: set[str]) -> str:
-    """Return the name, with a number appended if it is taken, and add it to `taken`.
+    """Return the name, with a number appended if it is taken, and add it in lower case to `taken`.
 
-    >>> free_name("cotr", {"cotr"})
-    'cotr_2'
+    A name that differs only in case is taken too: in SQL both would mean the first column.
+
+    >>> free_name("COTR", {"cotr"})
+    'COTR_2'
     """
     free, number = name, 2
-    while free in taken:
+    while free.lower() in taken:
         free, number = f"{name}_{number}", number + 1
-    taken.add(free)
+    taken.add(free.lower())
     return free
 
 

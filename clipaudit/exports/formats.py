@@ -231,7 +231,7 @@ def vector_columns(
     Objects that are `gone` have no vectors. No name is that of a column of `scores`. Raise
     StoreError as for `score_tables`.
     """
-    taken = {score.name for table in scores for score in table.scores}
+    taken = {score.name.lower() for table in scores for score in table.scores}
     columns = []
     for encoder in folders(results / "embeddings"):
         stored = score_files(results / "embeddings" / encoder, store, corpora)

@@ -248,6 +248,21 @@ def test_two_encoders_with_similar_names_have_separate_columns(run):
     assert table["similarity_a_b_val_2"][0].as_py() == 0.5
 
 
+def test_test_sets_that_share_a_name_but_for_case_have_separate_columns(run):
+    row = {"shard": 0, "row": 0, "test_shard": 0, "test_row": 0}
+    found = [
+        row | {"testset": "v-A", "similarity": 0.25},
+        row | {"testset": "v_a", "similarity": 0.5},
+    ]
+    run.rows("similarities/own/large/00000.json", found, SIMILARITIES, encoder="own")
+
+    _, output = write(run, "large/pruned", "parquet")
+
+    table = pq.read_table(output)
+    assert table["similarity_own_v_A"][0].as_py() == 0.25
+    assert table["similarity_own_v_a_2"][0].as_py() == 0.5
+
+
 def test_a_url_comes_from_the_json(run):
     _, output = write(run, "large/pruned", "parquet", all_rows=True)
 
