@@ -118,7 +118,8 @@ def find_manifest(results: Path, store: Store, asked: str) -> Manifest:
     if name is None and not folders and not sealed:
         raise InputError(
             f"{results}: no manifests yet. Go to the folder that a run was started in, or name its "
-            "results by --results. `clipaudit run SETTINGS all_tables` makes them."
+            "results by --results. `clipaudit run SETTINGS all_tables` makes them, but none from a "
+            "search of only a sample for copies (copies.sample, or audit --sample): search all."
         )
     if name is None:
         raise InputError(

@@ -54,6 +54,13 @@ def test_a_sealed_manifest_exports_its_parts_in_order(run):
     assert output.read_text().split() == [uid(5), uid(4), uid(9), uid(7)]
 
 
+def test_results_without_manifests_say_that_a_search_of_a_sample_makes_none(tmp_path):
+    run = ExportedRun(tmp_path)
+
+    with pytest.raises(InputError, match=r"no manifests yet\. .* audit --sample\): search all\.$"):
+        write(run, "train/without-copies", "uids")
+
+
 @pytest.mark.parametrize("digits", [12, 64])
 def test_the_digest_of_a_sealed_manifest_names_it(run, digits):
     digest = run.seal("one", "large/pruned/00001")
