@@ -75,6 +75,8 @@ def export(
     mark = METADATA if form == "fiftyone" else MARK
     with whole_output(output, force=force, mark=mark) as new:
         tally = _written(rows, form, new, pictures=pictures, terms=terms)
+    if vectors and not columns:
+        tally.notes.append(f"no vectors: no encoder embedded {', '.join(manifest.corpora)}")
     if lost:
         tally.notes.append(
             f"values missing in {', '.join(lost)}: they come from samples that were replaced since"

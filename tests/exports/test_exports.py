@@ -310,9 +310,10 @@ def test_vectors_are_the_same_however_few_are_held_in_memory(run, monkeypatch):
     assert column == [[1, 0], [0, 1], [1, 1], None, [2, 0], None]
 
 
-def test_an_export_without_embeddings_has_no_vectors(run):
-    _, output = write(run, "large/all", "parquet", vectors=True)
+def test_an_export_without_embeddings_has_no_vectors_and_says_so(run):
+    tally, output = write(run, "large/all", "parquet", vectors=True)
 
+    assert tally.notes == ["no vectors: no encoder embedded large"]
     assert pq.read_schema(output).names[-1] == "url"
 
 
