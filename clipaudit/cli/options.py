@@ -109,7 +109,7 @@ def format_option(*forms: str, help: str) -> Decorator:
 
 
 class Output(click.Path):
-    """A file or folder to write, which replaces what is there; no device or pipe is replaced."""
+    """A file or folder to write in place of an earlier one, never of a device or a pipe."""
 
     def __init__(self, *, dir_okay: bool = True) -> None:
         """Without `dir_okay`, only a file may be there."""
