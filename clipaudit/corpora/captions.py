@@ -89,9 +89,9 @@ class Captioning:
 
         Only the source "texts" has more than one: the entries of the list in the JSON's `field`, by
         default of `captions`, else of `caption` if that is a list; without one, the lines of
-        `.txt`, which end at a line feed, a carriage return or both. Null and only white space are
-        no captions. Raises Unusable as `caption` does, and if the field holds anything but a list
-        or an entry is not text.
+        `.txt`, which end at a line feed, a carriage return or both; by default without these, the
+        only one is `caption`. Null and only white space are no captions. Raises Unusable as
+        `caption` does, and if the field holds anything but a list or an entry is not text.
         """
         if self.source == "texts":
             return self._texts(members)
@@ -99,7 +99,7 @@ class Captioning:
         return () if caption is None else (caption,)
 
     def _texts(self, members: Mapping[str, bytes]) -> tuple[str, ...]:
-        listed = self._listed(json_object(members))
+        listed = self._listed(json_object(members), has_lines="txt" in members)
         if listed is None:
             # not splitlines: a caption may contain a form feed or U+2028
             texts = _LINE_END.split(_text(members.get("txt", b"")))
@@ -109,11 +109,13 @@ class Captioning:
             raise Unusable(BAD_CAPTION, f"expected a list, found {type(listed).__name__}")
         return tuple(text for text in texts if text.strip())
 
-    def _listed(self, fields: Mapping[str, Any]) -> object:
+    def _listed(self, fields: Mapping[str, Any], *, has_lines: bool) -> object:
         if self.field != Captioning.field:
             return fields.get(self.field)
         several, one = fields.get("captions"), fields.get("caption")
-        return one if several is None and isinstance(one, list) else several
+        if several is not None or one is None or isinstance(one, list):
+            return one if several is None else several
+        return None if has_lines else [one]
 
     def label(self, members: Mapping[str, bytes]) -> int | None:
         """Return the sample's class number, or None if it has none.

@@ -60,7 +60,8 @@ def test_an_invalid_text_is_unusable(members, reason):
         ({"txt": "größe\n\n \r\n two \rthree\n".encode()}, ("größe", " two ", "three")),
         ({"txt": "a\u2028b\fc".encode()}, ("a\u2028b\fc",)),
         ({"txt": b" \n"}, ()),
-        ({"json": b'{"caption": "one"}'}, ()),
+        ({"json": b'{"caption": "one\\ntwo"}'}, ("one\ntwo",)),
+        ({"json": b'{"caption": " "}'}, ()),
         ({}, ()),
     ],
 )
@@ -76,6 +77,7 @@ def test_several_captions_come_from_a_list_or_from_lines(members, captions):
         ({"json": b'{"captions": ["a cat", ["a dog"]]}'}, "expected a text, found list"),
         ({"json": b'{"captions": ["a cat", "\\ud800"]}'}, "bad caption: unpaired surrogate"),
         ({"json": b'{"captions": "a cat"}'}, "bad caption: expected a list, found str"),
+        ({"json": b'{"caption": 7}'}, "bad caption: expected a text, found int"),
         ({"json": b'{"captions": {}}'}, "bad caption: expected a list, found dict"),
         ({"json": b'{"captions": false}', "txt": b"a cat"}, "expected a list, found bool"),
         ({"json": b"{", "txt": b"a cat"}, "bad json: not JSON"),
