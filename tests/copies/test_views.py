@@ -19,6 +19,27 @@ def test_a_border_is_trimmed():
     assert np.array_equal(views["trimmed"], image)
 
 
+def test_views_show_the_areas_of_their_names():
+    image = drawing(0, (200, 100))
+
+    views = dict(all_views(image))
+
+    for name, area in {
+        "top half": image[:50],
+        "bottom half": image[50:],
+        "left half": image[:, :100],
+        "right half": image[:, 100:],
+        "80% centre": image[10:90, 20:180],
+        "60% bottom left": image[40:, :120],
+        "76% top right": image[:76, 48:],
+        "top 85%": image[:85],
+        "right 90%": image[:, 20:],
+        "centre square": image[:, 50:150],
+        "mirrored, rotated by 90": np.rot90(image[:, ::-1]),
+    }.items():
+        assert np.array_equal(views[name], area), name
+
+
 def test_views_of_a_test_image_have_unique_names():
     names = [name for name, _ in all_views(drawing(0))]
 
