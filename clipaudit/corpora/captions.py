@@ -113,8 +113,10 @@ class Captioning:
         if self.field != Captioning.field:
             return fields.get(self.field)
         several, one = fields.get("captions"), fields.get("caption")
-        if several is not None or one is None or isinstance(one, list):
-            return one if several is None else several
+        if several is not None:
+            return several
+        if one is None or isinstance(one, list):
+            return one
         return None if has_lines else [one]
 
     def label(self, members: Mapping[str, bytes]) -> int | None:

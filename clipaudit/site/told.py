@@ -1,7 +1,7 @@
 """The report's first page as text or JSON, without the report."""
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from pathlib import Path
 from typing import Any
 
@@ -61,12 +61,7 @@ def read_told(run: Settings) -> dict[str, Any]:
         images, dropped = samples_of(connection), drops(connection)
         shards = shards_of(connection)
     read = images.keys() | {drop.corpus for drop in dropped}
-    if others := sorted(read - run.corpora.keys()):
-        raise StoreError(
-            f"{results}: the last run read {', '.join(others)}, and these settings have only "
-            f"{', '.join(run.corpora)}. Name the settings of that run, or start `clipaudit run "
-            "SETTINGS` with these."
-        )
+    _refuse_others(read, run)
     return {
         "corpora": {
             name: {"images": images.get(name, 0), "shards": shards.get(name, len(run.shards(name)))}
@@ -98,6 +93,16 @@ def read_told(run: Settings) -> dict[str, Any]:
             for drop in dropped
         ],
     }  # fmt: skip
+
+
+def _refuse_others(read: Set[str], run: Settings) -> None:
+    """Raise StoreError if the last run read corpora that the settings do not have."""
+    if others := sorted(read - run.corpora.keys()):
+        raise StoreError(
+            f"{run.results}: the last run read {', '.join(others)}, and these settings have only "
+            f"{', '.join(run.corpora)}. Name the settings of that run, or start `clipaudit run "
+            "SETTINGS` with these."
+        )
 
 
 def told_lines(told: Json) -> Iterator[str]:

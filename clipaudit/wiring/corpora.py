@@ -64,10 +64,11 @@ class CorpusFiles:
         """
 
         def of_job(wildcards: Wildcards) -> list[list[int]]:
-            given = (each(wildcards) if callable(each) else each for each in inputs)
-            lists = (each.values() if isinstance(each, dict) else [each] for each in given)
-            files = chain.from_iterable(chain.from_iterable(lists))
-            stats = (os.stat(path) for path in files if not path.startswith(self._here))
+            files: Paths = []
+            for each in inputs:
+                given = each(wildcards) if callable(each) else each
+                files += chain(*given.values()) if isinstance(given, dict) else given
+            stats = [os.stat(path) for path in files if not path.startswith(self._here)]
             return [[stat.st_size, stat.st_mtime_ns] for stat in stats]
 
         return of_job

@@ -1,3 +1,4 @@
+import os
 import re
 from types import SimpleNamespace
 
@@ -13,6 +14,18 @@ def test_an_encoder_trained_here_comes_from_its_model(corpora):
     assert models.weights(own) == ["results_micro/models/brief/small.json"]
     assert models.vocabulary(own) == ["data/micro/bpe.txt.gz"]
     assert models.encoder(own)["architecture"]["definition"]["embed_dim"] == 16
+
+
+def test_the_states_of_an_encoder_are_those_of_its_checkpoint(corpora, tmp_path):
+    checkpoint = tmp_path / "mine.pt"
+    checkpoint.write_bytes(b"123")
+    os.utime(checkpoint, ns=(7, 7))
+    models = ModelFiles(corpora())
+    given = {"architecture": models.architecture_of("own"), "pretrained": str(checkpoint)}
+    models.run.encoders["mine"] = Encoder.model_validate(given)
+
+    assert models.states()(SimpleNamespace(encoder="mine")) == [[3, 7]]
+    assert models.states()(SimpleNamespace(encoder="own")) == []  # made here
 
 
 def test_the_title_of_an_encoder_affects_no_key(corpora):
