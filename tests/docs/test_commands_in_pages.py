@@ -74,16 +74,21 @@ def resolved(words):
     return command, rest
 
 
+def options(words):
+    return {word.partition("=")[0] for word in words if word.startswith("-")}
+
+
 @pytest.mark.parametrize("shown", OF["clipaudit"], ids=ids)
 def test_the_command_and_its_options_exist(shown):
     command, rest = resolved(shown.words)
     any_of = command.commands.values() if isinstance(command, click.Group) else [command]
     known = {option for one in any_of for each in one.params for option in each.opts}
-    known |= {option for each in command.params for option in each.opts} | {"--help", "-h", "--"}
+    known |= {option for each in command.params for option in each.opts} | {"--help", "-h"}
 
-    options = {word.partition("=")[0] for word in rest if word.startswith("-")}
+    ends = rest.index("--") if "--" in rest else len(rest)
 
-    assert options - known - {"--dry-run"} == set()  # after `--`, for snakemake
+    assert options(rest[:ends]) - known == set()
+    assert options(rest[ends + 1 :]) <= set(get_argument_parser()._option_string_actions)
 
 
 @pytest.mark.parametrize("shown", [each for each in OF["clipaudit"] if each.whole], ids=ids)

@@ -105,7 +105,7 @@ def test_full_memory_of_the_gpu_is_told(spotter, pictures, monkeypatch):
     def full(images):
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
 
-    monkeypatch.setattr(spotter, "_find", full)
+    monkeypatch.setattr(spotter, "_maps", full)
 
     with pytest.raises(StepError, match=r"memory is full \(CUDA out of memory.*fewer threads"):
         spotter.spot_all(pictures[:2])
