@@ -66,6 +66,7 @@ def diff(
       clipaudit diff before --attribute
     """
     from clipaudit.lineage.difference.comparison import compare_runs
+    from clipaudit.lineage.earlier import earlier, earlier_note
     from clipaudit.lineage.snapshots import folder_run, open_run
     from clipaudit.store.store import Store
 
@@ -80,6 +81,10 @@ def diff(
     else:
         for line in _lines(found, everything=everything):
             click.echo(line)
+    for run in (first, second):
+        made = {path: placed.placement.action for path, placed in run.tables().items()}
+        if run.folder and (others := earlier(run.folder, made)):
+            click.echo(f"{plain(run.name)}: {earlier_note(others)}", err=True)
 
 
 # --- text --------------------------------------------------------------------------------------

@@ -55,10 +55,11 @@ def prov(
     """
     if form == "openlineage" and (summary or no_files or terms):
         raise click.UsageError("--summary, --no-files and --license need --format ro-crate.")
+    from clipaudit.lineage.earlier import earlier, earlier_note
     from clipaudit.plaintext import many, plain
     from clipaudit.provenance.crate import METADATA, write_crate
     from clipaudit.provenance.events import write_events
-    from clipaudit.provenance.recorded import earlier, recorded
+    from clipaudit.provenance.recorded import recorded
     from clipaudit.store.outputs import whole_output
     from clipaudit.store.store import Store
 
@@ -77,9 +78,6 @@ def prov(
         f"{many(len(run.targets), 'file')}",
         err=True,
     )
-    if others := earlier(results, run.targets):
-        click.echo(
-            "Not in the catalog or the report of the last whole run, so perhaps of earlier "
-            f"settings: {plain(', '.join(others))}. Name those you mean by --table.",
-            err=True,
-        )
+    made = {each.name: each.action for each in run.targets if each.name.endswith(".parquet")}
+    if others := earlier(results, made):
+        click.echo(f"{earlier_note(others)} Name those you mean by --table.", err=True)

@@ -104,10 +104,16 @@ class RecordedRun:
     """The content of a results folder, now or as a pin kept it, read on demand."""
 
     def __init__(
-        self, name: str, store: Store, paths: list[str], look: Callable[[str], Placed | None]
+        self,
+        name: str,
+        store: Store,
+        paths: list[str],
+        look: Callable[[str], Placed | None],
+        folder: Path | None = None,
     ) -> None:
         """Take the paths of the report tables, and a function that looks up any path."""
         self.name = name
+        self.folder = folder  # None for a pin
         self.store = store
         self.paths = paths
         self.at = cache(look)  # by path relative to the results folder; None if nothing was there
@@ -193,7 +199,7 @@ def folder_run(results: Path, store: Store) -> RecordedRun:
         for stage in ("tables", "figures")
         for path in (results / ".actions" / stage).glob("*.json")
     ]
-    return RecordedRun(str(results), _store_of(results) or store, places, look)
+    return RecordedRun(str(results), _store_of(results) or store, places, look, results)
 
 
 def check_results(results: Path) -> None:

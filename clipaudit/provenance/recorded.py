@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from clipaudit.catalog.views import CATALOG, open_catalog
 from clipaudit.errors import ConfigError, InputError
 from clipaudit.lineage.graph import flat
 from clipaudit.lineage.walk import actions_below
@@ -112,30 +111,6 @@ def _chosen(results: Path, pointers: Sequence[Path], names: Sequence[str]) -> li
             f"{results}: no tables or figures yet. Run `clipaudit run SETTINGS all_tables` first."
         )
     return [path for name in dict.fromkeys(names or known) for path in known[name]]
-
-
-def earlier(results: Path, targets: Sequence[Target]) -> list[str]:
-    """Return the names of tables and figures that the last whole run did not make, or otherwise.
-
-    Each whole run makes the catalog, which has its tables, and the report, which has a page for
-    each figure. So earlier settings made the others, or a later run of single tables. Return none
-    without a catalog, and no figure without a report.
-    """
-    if not (results / CATALOG).is_file():
-        return []
-    with open_catalog(results) as connection:
-        known = set(connection.execute("select view, action from files").fetchall())
-    report = results / "report"
-    others = []
-    for each in targets:
-        name = Path(each.name)
-        if name.parts[0] == "tables":
-            is_made = (name.stem, each.action) in known
-        else:
-            is_made = (report / name).with_suffix(".html").is_file() or not report.is_dir()
-        if name.suffix == ".parquet" and not is_made:
-            others.append(name.stem)
-    return others
 
 
 def title(record: Record) -> str:

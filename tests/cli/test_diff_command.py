@@ -5,6 +5,7 @@ import math
 import pytest
 from click.testing import CliRunner
 from gapcheck import TABLE, check_gaps
+from handmadecatalog import whole_run_made
 from tworuns import two_runs
 
 from clipaudit.cli.diff import SHOWN_ROWS, diff
@@ -69,6 +70,18 @@ def test_a_pin_is_compared_with_the_current_results(runs):
     answer = CliRunner().invoke(Group(commands=[diff]), ["diff", "before", *folders])
 
     assert "value  1 -> 3  (+2)" in answer.stdout
+
+
+def test_a_table_that_the_last_whole_run_did_not_make_is_named(runs):
+    a, b = runs
+    changed(a, b)
+    b.act("tables/before.json")
+    whole_run_made(b.results, "t")
+
+    assert call(a, b).stderr == (
+        f"{b.results}: Not in the catalog or the report of the last whole run, so perhaps of "
+        "earlier settings: before.\n"
+    )
 
 
 def test_rows_above_the_cap_are_counted_or_all_printed(runs):

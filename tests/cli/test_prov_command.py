@@ -1,15 +1,14 @@
 import subprocess
 import sys
 
-import duckdb
 import pytest
 from click.testing import CliRunner
 from exportedrun import two_parts
+from handmadecatalog import whole_run_made
 from rocrate.rocrate import ROCrate
 
 from clipaudit.cli.options import Group
 from clipaudit.cli.prov import prov
-from clipaudit.store.placements import placement
 
 group = Group(commands=[prov])
 
@@ -51,13 +50,7 @@ def test_a_single_table_can_be_written(run):
 
 def test_tables_that_the_catalog_does_not_have_are_named(run):
     run.report("tables", "similarity_of_before", "large/pruned/00000")
-    placed = placement(run.results, run.results / "tables/similarity_table1.json")
-    with duckdb.connect(run.results / "audit.duckdb") as catalog:
-        catalog.execute(
-            "create table files as "
-            "select 'similarity_table1' as view, '/store/objects/00/0' as path, ? as action",
-            [placed.action],
-        )
+    whole_run_made(run.results, "similarity_table1")
 
     answer = ask(run, "--format", "openlineage", "--output", run.folder / "events.jsonl")
 
@@ -66,9 +59,7 @@ def test_tables_that_the_catalog_does_not_have_are_named(run):
 
 def test_figures_that_the_report_does_not_have_are_named(run):
     run.report("figures", "copies_of_before", "large/all/00000")
-    duckdb.connect(run.results / "audit.duckdb").execute(
-        "create table files (view text, path text, action text)"
-    ).close()
+    whole_run_made(run.results)
     (run.results / "report/figures").mkdir(parents=True)
     (run.results / "report/figures/parrot_fig1.html").touch()
 

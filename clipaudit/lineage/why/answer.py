@@ -27,6 +27,7 @@ from typing import Any
 
 from clipaudit.catalog.columns import column_comments, meaning
 from clipaudit.errors import InputError
+from clipaudit.lineage.earlier import earlier, earlier_note
 from clipaudit.lineage.graph import described
 from clipaudit.lineage.recorded_sql import TableSql, table_sql
 from clipaudit.lineage.why.cells import Cells, chosen_cells
@@ -84,7 +85,7 @@ def why(
         "sql": {"name": sql.name, "text": sql.text, "origin": sql.origin} if sql else None,
         "parts": plain_value(entered.parts),
         "verified": entered.verified,
-        "notes": list(entered.notes),
+        "notes": [*entered.notes, *_earlier_note(results, table)],
         "actions": {key: _action(tree, key) for key in tree.records},
         "edges": [
             _edge(key, branch, each)
@@ -125,6 +126,11 @@ def _meaning(table: NamedTable, sql: TableSql | None, column: str | None) -> str
         return None
     stated = column_comments(sql.name) if sql else {}
     return stated.get(column) or meaning(table.path.stem, column)
+
+
+def _earlier_note(results: Path, table: NamedTable) -> list[str]:
+    others = earlier(results, {table.path.relative_to(results).as_posix(): table.placement.action})
+    return [earlier_note(others)] if others else []
 
 
 def _action(tree: Tree, key: str) -> dict[str, Any]:

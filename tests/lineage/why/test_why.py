@@ -2,6 +2,7 @@ import json
 import shutil
 
 import pytest
+from handmadecatalog import whole_run_made
 from handmaderun import HandmadeRun
 
 from clipaudit.errors import InputError
@@ -44,6 +45,15 @@ def test_edges_lead_from_the_table_to_a_shard(run):
     (tars,) = [edge for edge in found["edges"] if edge["to"] == scores["from"]]
     assert (tars["input"], tars["path"], tars["from"]) == ("tars", "data/a.tar", None)
     assert len(found["actions"]) == 2
+
+
+def test_a_table_that_the_last_whole_run_did_not_make_has_a_note(run):
+    whole_run_made(run.results, "means")
+    assert answer(run)["notes"] == []
+
+    whole_run_made(run.results)
+    [note] = answer(run)["notes"]
+    assert note.endswith("perhaps of earlier settings: means.")
 
 
 def test_an_action_is_shown_with_settings_and_circumstances(run):
