@@ -36,6 +36,13 @@ class Group(click.Group):
             return super().invoke(ctx)
         except ClipauditError as error:
             raise click.ClickException(str(error)) from error
+        except UnicodeEncodeError as error:
+            if error.encoding == "utf-8":
+                raise
+            raise click.ClickException(
+                f"the output's encoding, {error.encoding}, lacks {error.object[error.start]!a}. "
+                "Set PYTHONIOENCODING=utf-8 and start the same command again."
+            ) from error
         except Exception as error:
             refused = disk_error(error, among="the store, the results or the output")
             if refused is None:

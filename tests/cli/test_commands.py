@@ -1,10 +1,12 @@
 import subprocess
 import sys
 
+import click
 import pytest
 from click.testing import CliRunner
 
 from clipaudit.cli.commands import commands
+from clipaudit.cli.options import Group
 
 
 @pytest.mark.parametrize("command", commands.commands.values(), ids=commands.commands.keys())
@@ -108,6 +110,18 @@ def test_a_folder_without_a_run_is_one_message(tmp_path):
     assert answer.exit_code == 1
     assert f"{tmp_path}/audit.duckdb: no such catalog. Run `clipaudit run" in answer.output
     assert "Traceback" not in answer.output
+
+
+def test_an_output_that_cannot_be_encoded_is_one_message():
+    group = Group(commands=[click.Command("show", callback=lambda: click.echo("1\u202f000"))])
+
+    answer = CliRunner(charset="latin-1").invoke(group, ["show"])
+
+    assert answer.exit_code == 1
+    assert answer.stderr == (
+        "Error: the output's encoding, latin-1, lacks '\\u202f'. "
+        "Set PYTHONIOENCODING=utf-8 and start the same command again.\n"
+    )
 
 
 def test_help_imports_nothing_heavy():
