@@ -151,8 +151,8 @@ def test_the_answer_states_what_the_search_misses_and_what_it_calls_copies(calle
     (sentence,) = copies_answer(made(called)).sentences
 
     assert sentence.text == (
-        "Of 20 copies that were made on purpose, hash finds 55.0 % [41.0, 69.0]; less than half of "
-        f"some made by crop. Of 900 pairs of different images it calls {said}."
+        "Of 20 copies that were made on purpose, hash finds 55.0 % [41.0, 69.0]. It misses more "
+        f"than half at some strengths of these edits: crop. Of 900 pairs of different images it calls {said}."
     )
 
 
@@ -161,4 +161,4 @@ def test_without_compared_pairs_nothing_is_said_of_them(pairs):
     tables = made(0)
     tables["copies_thresholds"][0] |= pairs
 
-    assert copies_answer(tables).sentences[0].text.endswith("some made by crop.")
+    assert copies_answer(tables).sentences[0].text.endswith("these edits: crop.")

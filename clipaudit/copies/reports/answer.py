@@ -141,7 +141,7 @@ def _largest(row: Row) -> str:
 def _recall(tables: Tables) -> Iterator[Sentence]:
     """Yield the control of each method: which made copies it finds, and what else it calls copies.
 
-    A way to make copies is named as missed if its share is certainly less than half.
+    An edit is named as missed if, at one of its strengths, certainly less than half are found.
     """
     others = {row["method"]: row for row in tables.get("copies_thresholds", ())}
     rows = [row for row in tables.get("copies_calibration", ()) if row["verified"] is not None]
@@ -153,11 +153,12 @@ def _recall(tables: Tables) -> Iterator[Sentence]:
             and row["position"] is not None
             and row["verified_share_high"] < 0.5
         ]
-        tail = f"; less than half of some made by {listed(list(dict.fromkeys(missed)))}"
+        edits = ", ".join(dict.fromkeys(missed))
+        tail = f" It misses more than half at some strengths of these edits: {edits}."
         yield Sentence(
             f"Of {count(whole['copies'])} copies that were made on purpose, "
             f"{plain(whole['method_title'])} finds {_share(whole, 'verified_share')}"
-            f"{tail if missed else ''}.{_called(others.get(whole['method']))}",
+            f".{tail if missed else ''}{_called(others.get(whole['method']))}",
             "copies_calibration",
             CONTROL,
         )
