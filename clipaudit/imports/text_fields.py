@@ -38,12 +38,15 @@ class TextFields:
         self.lists = Counter[str]()  # samples with a list of texts, by field
 
     def add(self, text: str | None, fields: Mapping[str, Any]) -> None:
-        """Count a sample by the lists of its JSON, and by its `.txt` or else the JSON's texts."""
+        """Count a sample by the lists of its JSON, and by its `.txt` or else the JSON's texts.
+
+        As in the index, a `.txt` decides even if it is blank.
+        """
         self.lists.update(name for name, held in fields.items() if _has_texts(held))
-        if text is not None and text.strip():
+        if text is None:
+            self.texts.update(name for name, held in fields.items() if _is_text(held))
+        elif text.strip():
             self.texts[TXT] += 1
-            return
-        self.texts.update(name for name, held in fields.items() if _is_text(held))
 
     @property
     def several(self) -> str | None:
@@ -66,10 +69,11 @@ class TextFields:
 
     @property
     def captioned(self) -> int:
-        """Return how many samples have a caption there."""
-        if self.caption is None:
-            return 0
-        return self.lists[self.caption] if self.several else self.texts[self.caption]
+        """Return how many samples have a caption there, or by `settings` in the other place."""
+        if self.several is not None:
+            return self.lists[self.several]
+        places = {name for name in (TXT, self._field) if name in self._single}
+        return sum(self.texts[name] for name in places)
 
     @property
     def found(self) -> list[str]:
@@ -88,9 +92,14 @@ class TextFields:
         if self.several is not None:
             named = {} if self.several == "captions" else {"caption_field": self.several}
             return {"captions": "texts", **named}
-        field = next((name for name in self._single if name != TXT and self.texts[name]), None)
+        field = self._field
         named = {} if field in (None, "caption") else {"caption_field": field}
         return {"captions": "text", **named}
+
+    @property
+    def _field(self) -> str | None:
+        """Return the field of single captions, for samples without a `.txt`; None if none."""
+        return next((name for name in self._single if name != TXT and self.texts[name]), None)
 
     @property
     def _single(self) -> tuple[str, ...]:

@@ -1,7 +1,10 @@
 """Which field is taken for the captions of samples."""
 
+import json
+
 import pytest
 
+from clipaudit.corpora.captions import Captioning
 from clipaudit.imports.text_fields import TextFields
 
 LISTED = ["a cat", "a red cat"]
@@ -52,3 +55,25 @@ def test_the_field_txt_is_not_the_member_txt(named, text, fields, found):
 
     assert seen.captioned == 1
     assert seen.settings == {"captions": "text", **found}
+
+
+@pytest.mark.parametrize(
+    ("samples", "captioned"),
+    [
+        ([("a cat", {}), *[(None, {"title": "a dog"})] * 2], 3),
+        ([("a cat", {}), (None, {"text": "no", "title": "a dog"}), (None, {"title": "a dog"})], 2),
+        ([(" ", {"caption": "a cat"})], 0),
+    ],
+)
+def test_samples_count_as_captioned_where_the_index_finds_a_caption(samples, captioned):
+    seen = TextFields()
+    for text, fields in samples:
+        seen.add(text, fields)
+    named = Captioning("text", field=seen.settings.get("caption_field", "caption"))
+    members = [
+        {"json": json.dumps(fields).encode(), **({} if text is None else {"txt": text.encode()})}
+        for text, fields in samples
+    ]
+
+    assert seen.captioned == captioned
+    assert sum(named.caption(each) is not None for each in members) == captioned
