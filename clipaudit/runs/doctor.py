@@ -4,6 +4,7 @@ import importlib.metadata
 import logging
 import os
 import platform
+import re
 import shlex
 import shutil
 import subprocess
@@ -40,10 +41,11 @@ def examine(results: Path, store: Store, runs: Path = Path("logs/runs")) -> Foun
     """Return what is installed, what the machine has, and what the folders hold, as plain data.
 
     The folders need not exist. `problems` lists each fault with the next step. Sizes are in bytes.
-    `variables` has only variables that clipaudit reads and that are set.
+    `variables` has only variables that clipaudit reads and that are set. In every text, "~" stands
+    for the home folder, which may name the user, and "$PWD" for the current one.
     """
     problems: list[str] = []
-    return {
+    found = {
         "versions": _versions(problems),
         "machine": _machine(problems),
         "neighbors": _neighbors(),
@@ -55,6 +57,20 @@ def examine(results: Path, store: Store, runs: Path = Path("logs/runs")) -> Foun
         "variables": {name: os.environ[name] for name in _SHOWN_VARIABLES if name in os.environ},
         "problems": problems,
     }
+    return {name: _without_own_folders(each) for name, each in found.items()}
+
+
+def _without_own_folders(found: object) -> object:
+    """Return plain data in which no text has the path of the home folder or the current one."""
+    if isinstance(found, dict):
+        return {name: _without_own_folders(each) for name, each in found.items()}
+    if isinstance(found, list):
+        return [_without_own_folders(each) for each in found]
+    if isinstance(found, str):
+        for folder, short in sorted([(os.getcwd(), "$PWD"), (str(Path.home()), "~")], reverse=True):
+            if folder != os.sep:
+                found = re.sub(rf"{re.escape(folder)}(?![\w-])", short, found)
+    return found
 
 
 # --- what is installed ---------------------------------------------------------------------------

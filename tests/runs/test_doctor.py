@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import os
+from pathlib import Path
 
 import pytest
 from handmaderun import HandmadeRun
@@ -128,3 +129,19 @@ def test_variables_that_clipaudit_does_not_read_are_not_reported(tmp_path, monke
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "hush")
 
     assert "hush" not in str(examine(tmp_path / "results", Store(tmp_path / "store")))
+
+
+def test_the_home_folder_and_the_current_one_are_not_named(tmp_path, monkeypatch):
+    work = tmp_path / "home" / "bob" / "work"
+    work.mkdir(parents=True)
+    (work / "my.yaml").write_text("extends: elsewhere/x9.yaml\n")
+    monkeypatch.chdir(work)
+    monkeypatch.setenv("HOME", str(work.parent))
+    monkeypatch.setenv("SNAKEMAKE_PROFILE", str(work.parent / "profile"))
+
+    found = examine(Path("results"), Store(work.parent / "store"))
+
+    assert found["variables"]["SNAKEMAKE_PROFILE"] == "~/profile"
+    assert found["store"]["folder"] == "~/store"
+    assert found["problems"][0].endswith("It is relative to $PWD.")
+    assert "bob" not in str(found)
