@@ -84,6 +84,13 @@ def test_an_exact_line_overrides_a_pattern():
     assert meaning("manifests", "set") != meaning("nothing_known", "set")
 
 
+def test_the_counts_of_copies_by_kind_say_which_kind_they_count():
+    identical = meaning("copies_summary", "identical_bytes")
+
+    assert identical == "test images whose nearest copy has the same bytes"
+    assert meaning("copies_summary", "identical_pixels") not in (None, identical)
+
+
 @pytest.mark.parametrize(
     ("query", "message"),
     [
