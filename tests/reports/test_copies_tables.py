@@ -23,7 +23,8 @@ METHODS = pa.table(
 )
 
 
-SUMMARY = {"train": "web", "sampled": False, "most": 50}
+SUMMARY = {"train": "web", "most": 50}
+ALL = pa.table({"searched": [0], "images": [0]})  # no sample was drawn
 
 
 @pytest.fixture
@@ -76,6 +77,7 @@ def test_the_summary_counts_images_by_their_nearest_copy(testsets):
         *(("web", 0, row, 90) for row in range(10)),
     )
     views = {"images": hashed, "copies": found, "testsets": testsets, "kinds": KINDS}
+    views["searched"] = ALL
 
     val, a = report_table("copies_summary", views, SUMMARY).to_pylist()
 
@@ -98,6 +100,7 @@ def equal_images():
 def test_images_with_the_pixels_of_one_that_has_a_copy_have_it_too(testsets):
     found = copies(("val", 0, 5, "identical bytes"), ("val", 4, 5, "lookalike"))
     views = {"images": equal_images(), "copies": found, "testsets": testsets, "kinds": KINDS}
+    views["searched"] = ALL
 
     val, a = report_table("copies_summary", views, SUMMARY).to_pylist()
     shown, other = report_table("copies_shares", views, {"title": "web"}).to_pylist()
@@ -109,6 +112,7 @@ def test_images_with_the_pixels_of_one_that_has_a_copy_have_it_too(testsets):
 def test_equal_test_images_count_as_one_draw_in_the_interval(testsets):
     found = copies(("val", 0, 5, "identical bytes"))
     views = {"images": equal_images(), "copies": found, "testsets": testsets, "kinds": KINDS}
+    views["searched"] = ALL
 
     val, _ = report_table("copies_summary", views, SUMMARY).to_pylist()
     shown, _ = report_table("copies_shares", views, {"title": "web"}).to_pylist()
@@ -124,6 +128,7 @@ def test_training_images_with_as_many_candidates_as_are_compared_are_counted(tes
     found = copies(*(("val", other, own, "lookalike") for own in (5, 6) for other in range(own)))
     hashed = images(*(("val", 0, row, 90) for row in range(9)))
     views = {"images": hashed, "copies": found, "testsets": testsets, "kinds": KINDS}
+    views["searched"] = ALL
 
     val, _ = report_table("copies_summary", views, SUMMARY | {"most": 6}).to_pylist()
 
@@ -174,9 +179,10 @@ def test_repeats_are_counted_beyond_the_first_of_each_group(sizes):
     views = {
         "images": images(*(("web", 0, row, 90) for row in range(20))),
         "groups": pa.Table.from_pylist(rows, schema),
+        "searched": ALL,
     }
 
-    params = {"train": "web", "title": "Web", "sampled": False}
+    params = {"train": "web", "title": "Web"}
     (row,) = report_table("copies_within", views, params).to_pylist()
 
     expected = (20, 5, 2, 3, 3) if sizes else (20, 0, 0, 0, 0)
@@ -187,11 +193,24 @@ def test_repeats_are_counted_beyond_the_first_of_each_group(sizes):
 def test_no_images_have_no_share_of_repeats():
     groups = {name: pa.array([], pa.int64()) for name in ("first_shard", "first_row", "size")}
     views = {"images": images(("test", 0, 0, 90)), "groups": pa.table(groups)}
+    views["searched"] = ALL
 
-    params = {"train": "web", "title": "Web", "sampled": False}
+    params = {"train": "web", "title": "Web"}
     (row,) = report_table("copies_within", views, params).to_pylist()
 
     assert (row["images"], row["repeats"], row["share"]) == (0, 0, None)
+
+
+@pytest.mark.parametrize(("drawn", "is_sampled"), [(3, True), (4, False)])
+def test_a_sample_of_all_images_is_none(testsets, drawn, is_sampled):
+    groups = {name: pa.array([], pa.int64()) for name in ("first_shard", "first_row", "size")}
+    views = {"images": images(*(("web", 0, row, 90) for row in range(drawn)))}
+    views |= {"copies": copies(), "testsets": testsets, "kinds": KINDS, "groups": pa.table(groups)}
+    views["searched"] = pa.table({"searched": [drawn], "images": [4]})
+
+    for table, params in {"copies_summary": SUMMARY, "copies_within": {"title": "Web"}}.items():
+        row, *_ = report_table(table, views, {"train": "web", **params}).to_pylist()
+        assert row["is_sampled"] is is_sampled
 
 
 def made_copies(*found):

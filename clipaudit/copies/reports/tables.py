@@ -73,9 +73,10 @@ def _summary(run: Settings, audit: Copies) -> ReportTable:
         {
             "images": part_files(run, "images", list(dict.fromkeys([audit.train, *tests]))),
             "copies": pair_files(run, audit),
+            **_sample_file(audit),
         },
-        {"testsets": corpus_rows(run, "testset", tests), "kinds": KINDS},
-        {"train": audit.train, "sampled": audit.sample is not None, "most": MOST},
+        {"testsets": corpus_rows(run, "testset", tests), "kinds": KINDS, **_no_sample(audit)},
+        {"train": audit.train, "most": MOST},
         _notes(run, audit),
     )
 
@@ -97,15 +98,22 @@ def _within(run: Settings, audit: Copies) -> ReportTable:
         {
             "images": part_files(run, "images", [audit.train]),
             "groups": [f"repeat_groups/{audit.train}.json"],
+            **_sample_file(audit),
         },
-        {},
-        {
-            "train": audit.train,
-            "title": run.title(audit.train),
-            "sampled": audit.sample is not None,
-        },
+        _no_sample(audit),
+        {"train": audit.train, "title": run.title(audit.train)},
         _notes(run, audit),
     )
+
+
+def _sample_file(audit: Copies) -> dict[str, list[str]]:
+    """Return the input that says how many of the training images were drawn, if any were."""
+    return {} if audit.sample is None else {"searched": [f"searched/{audit.train}.json"]}
+
+
+def _no_sample(audit: Copies) -> dict[str, list[RelationRow]]:
+    """Return the relation in place of that input if no sample was drawn."""
+    return {} if audit.sample is not None else {"searched": [{"searched": 0, "images": 0}]}
 
 
 def _groups(audit: Copies) -> ReportTable:

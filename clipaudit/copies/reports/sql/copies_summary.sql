@@ -6,8 +6,8 @@
 -- images    corpus, shard, row, image_sha256, pixels_sha256, quality
 -- copies    testset, other_shard, other_row, corpus, shard, row, kind
 -- kinds     position, kind: of copies, from the nearest to the farthest
+-- searched  searched, images: of the training images, if a sample of them was drawn; one row
 -- $train    the training corpus
--- $sampled  whether only a sample of it was searched
 -- $most     candidates of a training image that are compared with it
 with totals as (
     select
@@ -132,7 +132,7 @@ select
     coalesce(counted.resized, 0) as resized, -- re-encoded or resized
     coalesce(counted.edited, 0) as edited,
     coalesce(training.images, 0) as searched, -- training images
-    $sampled as is_sampled, -- whether only a sample of the training images was searched
+    sampling.searched < sampling.images as is_sampled, -- whether only a sample of the training images was searched
     coalesce(of_training.training_images, 0) as training_images, -- training images that are copies
     coalesce(of_training.training_images, 0) / training.images as training_share,
     exact_interval(coalesce(of_training.training_images, 0), training.images).low
@@ -148,4 +148,5 @@ left join totals as training on training.corpus = $train
 left join counted on counted.testset = testsets.testset
 left join of_training on of_training.testset = testsets.testset
 left join compared on compared.testset = testsets.testset
+cross join searched as sampling
 order by testsets.position

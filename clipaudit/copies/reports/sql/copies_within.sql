@@ -4,9 +4,9 @@
 --
 -- images    corpus, shard, row
 -- groups    first_shard, first_row, size: one row per image of a group of repeats
+-- searched  searched, images: of the training images, if a sample of them was drawn; one row
 -- $train    the training corpus
 -- $title    its title in tables
--- $sampled  whether only a sample of it was searched
 with totals as (
     select count(*) as images from images where corpus = $train
 ),
@@ -27,7 +27,8 @@ select
     grouped.groups,
     grouped.in_groups - grouped.groups as repeats, -- images beyond the first of each group
     (grouped.in_groups - grouped.groups) / nullif(totals.images, 0) as share, -- repeats / images
-    $sampled as is_sampled, -- whether only a sample of the images was searched
+    sampling.searched < sampling.images as is_sampled, -- whether only a sample of the images was searched
     coalesce(grouped.largest, 0) as largest, -- images in the largest group
 from totals
 cross join grouped
+cross join searched as sampling
