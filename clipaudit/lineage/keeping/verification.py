@@ -117,7 +117,7 @@ def _pointers(results: Path, report: Report) -> Iterator[tuple[Path, Pointer]]:
             pointer = read_pointer(results, path)
         except StoreError as error:
             report.pointers += 1
-            what = str(error).removeprefix(f"{path}: ")
+            what = str(error).removeprefix(f"{path}: ").removesuffix(".")
             report.faults.append(Fault("pointer", str(path), what, _REMAKE, pointer=path))
             continue
         if pointer:

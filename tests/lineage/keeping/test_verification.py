@@ -105,7 +105,10 @@ def test_every_pointer_to_a_damaged_object_is_reported(run):
 def test_an_unreadable_pointer_is_reported(run, text):
     run.pointers["one"].write_text(text)
 
-    assert found(run.verify()) == [("pointer", "one.json")]
+    report = run.verify()
+
+    assert found(report) == [("pointer", "one.json")]
+    assert report.faults[0].what.endswith("Remove it and run its rule again")  # a stop follows
 
 
 def test_another_json_file_is_not_a_pointer(run):
