@@ -66,7 +66,7 @@ def diff(
       clipaudit diff before --attribute
     """
     from clipaudit.lineage.difference.comparison import compare_runs
-    from clipaudit.lineage.earlier import earlier, earlier_note
+    from clipaudit.lineage.earlier_tables import earlier, earlier_note
     from clipaudit.lineage.snapshots import folder_run, open_run
     from clipaudit.store.store import Store
 

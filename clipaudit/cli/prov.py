@@ -55,7 +55,7 @@ def prov(
     """
     if form == "openlineage" and (summary or no_files or terms):
         raise click.UsageError("--summary, --no-files and --license need --format ro-crate.")
-    from clipaudit.lineage.earlier import earlier, earlier_note
+    from clipaudit.lineage.earlier_tables import earlier, earlier_note
     from clipaudit.plaintext import many, plain
     from clipaudit.provenance.crate import METADATA, write_crate
     from clipaudit.provenance.events import write_events

@@ -5,8 +5,11 @@ It follows the Process Run Crate profile: each action is a CreateAction with its
 Files of tables and figures are in the crate; all others are named by their SHA-256.
 """
 
+import zipfile
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -62,9 +65,22 @@ def write_crate(
     entities = summed_actions(run, held) if summary else each_action(run, held)
     _describe(crate, run, entities, terms)
     if zipped:
-        crate.write_zip(path)
+        _write_zip(crate, path)
     else:
         crate.write(path)
+
+
+def _write_zip(crate: "ROCrate", path: Path) -> None:
+    """Write the crate's files into a zip.
+
+    The crate's own `write_zip` leaves a generator behind if the disk is full, which then prints a
+    traceback.
+    """
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for entity in [*crate.data_entities, *crate.default_entities]:
+            for name, chunks in groupby(entity.stream(), key=itemgetter(0)):
+                with archive.open(name, "w", force_zip64=True) as file:
+                    file.writelines(chunk for _, chunk in chunks)
 
 
 def _about(target: Target) -> dict[str, str]:

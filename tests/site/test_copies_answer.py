@@ -152,7 +152,8 @@ def test_the_answer_states_what_the_search_misses_and_what_it_calls_copies(calle
 
     assert sentence.text == (
         "Of 20 copies that were made on purpose, hash finds 55.0 % [41.0, 69.0]. It misses more "
-        f"than half at some strengths of these edits: crop. Of 900 pairs of different images it calls {said}."
+        "than half at some strengths of these edits: crop. Of 900 pairs of different images it "
+        f"calls {said}."
     )
 
 

@@ -27,7 +27,7 @@ from typing import Any
 
 from clipaudit.catalog.columns import column_comments, meaning
 from clipaudit.errors import InputError
-from clipaudit.lineage.earlier import earlier, earlier_note
+from clipaudit.lineage.earlier_tables import earlier, earlier_note
 from clipaudit.lineage.graph import described
 from clipaudit.lineage.recorded_sql import TableSql, table_sql
 from clipaudit.lineage.why.cells import Cells, chosen_cells

@@ -2,7 +2,7 @@ import pytest
 from handmadecatalog import whole_run_made
 from tworuns import two_runs
 
-from clipaudit.lineage.earlier import earlier, earlier_note
+from clipaudit.lineage.earlier_tables import earlier, earlier_note
 
 
 @pytest.fixture
