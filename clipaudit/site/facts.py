@@ -44,7 +44,7 @@ def drop_sentence(samples: int, corpus: str, reason: str) -> str:
     """Return the sentence about drops, for the terminal and the report.
 
     >>> drop_sentence(150, "train", "corrupt image")
-    '150 of train were left out: corrupt image'
+    '150 samples of train were left out: corrupt image'
     >>> drop_sentence(2, "train", "truncated tar")
     '2 files of train end early, and how many samples are missing is unknown: truncated tar'
     """
@@ -55,8 +55,9 @@ def drop_sentence(samples: int, corpus: str, reason: str) -> str:
             f"{files} of {corpus} {ends} early, and how many samples are missing is unknown: "
             f"{reason}"
         )
+    dropped = "1 sample" if samples == 1 else f"{count(samples)} samples"
     were = "was" if samples == 1 else "were"
-    return f"{count(samples)} of {corpus} {were} left out: {reason}"
+    return f"{dropped} of {corpus} {were} left out: {reason}"
 
 
 # --- data and models ---------------------------------------------------------------------------

@@ -56,7 +56,7 @@ def test_the_overview_names_the_samples_that_were_left_out(tmp_path, monkeypatch
 
     page = site.page("index.html")
 
-    assert "<li>1 of web was left out: corrupt image</li>" in page
+    assert "<li>1 sample of web was left out: corrupt image</li>" in page
     assert '<a href="drops.html">Dropped samples</a>' in page
 
 
