@@ -82,8 +82,7 @@ def diff(
         for line in _lines(found, everything=everything):
             click.echo(line)
     for run in (first, second):
-        made = {path: placed.placement.action for path, placed in run.tables().items()}
-        if run.folder and (others := earlier(run.folder, made)):
+        if run.folder and (others := earlier(run.folder, run.tables())):
             click.echo(f"{plain(run.name)}: {earlier_note(others)}", err=True)
 
 

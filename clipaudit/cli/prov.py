@@ -78,6 +78,6 @@ def prov(
         f"{many(len(run.targets), 'file')}",
         err=True,
     )
-    made = {each.name: each.action for each in run.targets if each.name.endswith(".parquet")}
-    if others := earlier(results, made):
+    tables_of_run = [each.name for each in run.targets if each.name.endswith(".parquet")]
+    if others := earlier(results, tables_of_run):
         click.echo(f"{earlier_note(others)} Name those you mean by --table.", err=True)

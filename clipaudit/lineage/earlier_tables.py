@@ -1,30 +1,29 @@
 """Name report tables and figures that the last whole run did not make."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from clipaudit.catalog.views import CATALOG, open_catalog
 from clipaudit.plaintext import plain
 
 
-def earlier(results: Path, placed: Mapping[str, str]) -> list[str]:
-    """Return the names of the tables that the last whole run did not make, or made otherwise.
+def earlier(results: Path, paths: Iterable[str]) -> list[str]:
+    """Return the names of the tables that the last whole run did not make, in the given order.
 
-    `placed` maps paths below the results (with any ending) to actions; files that are no report
-    tables are ignored. Each whole run makes the catalog, which has its tables, and the report,
-    which has a page for each figure. So earlier settings made the others, or a later run of single
-    tables. Return none without a catalog, and no figure without a report.
+    `paths` of tables are below the results, with any ending; other files are ignored. Each whole
+    run makes the catalog, which has its tables, and the report, which has a page for each figure.
+    So earlier settings made the others, or a later run of single tables. Return none without a
+    catalog, and no figure without a report.
     """
     if not (results / CATALOG).is_file():
         return []
     with open_catalog(results) as connection:
-        known = set(connection.execute("select view, action from files").fetchall())
+        known = {name for (name,) in connection.execute("select view from files").fetchall()}
     report = results / "report"
     others = []
-    for path, action in placed.items():
-        name = Path(path)
+    for name in map(Path, paths):
         is_made = {
-            "tables": (name.stem, action) in known,
+            "tables": name.stem in known,
             "figures": (report / name).with_suffix(".html").is_file() or not report.is_dir(),
         }
         if not is_made.get(name.parts[0], True):

@@ -129,7 +129,7 @@ def _meaning(table: NamedTable, sql: TableSql | None, column: str | None) -> str
 
 
 def _earlier_note(results: Path, table: NamedTable) -> list[str]:
-    others = earlier(results, {table.path.relative_to(results).as_posix(): table.placement.action})
+    others = earlier(results, [table.path.relative_to(results).as_posix()])
     return [earlier_note(others)] if others else []
 
 
