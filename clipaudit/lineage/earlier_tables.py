@@ -22,11 +22,14 @@ def earlier(results: Path, paths: Iterable[str]) -> list[str]:
     report = results / "report"
     others = []
     for name in map(Path, paths):
-        is_made = {
-            "tables": name.stem in known,
-            "figures": (report / name).with_suffix(".html").is_file() or not report.is_dir(),
-        }
-        if not is_made.get(name.parts[0], True):
+        match name.parts[0]:
+            case "tables":
+                is_made = name.stem in known
+            case "figures":
+                is_made = (report / name).with_suffix(".html").is_file() or not report.is_dir()
+            case _:
+                continue
+        if not is_made:
             others.append(name.stem)
     return others
 

@@ -13,7 +13,7 @@ from clipaudit.config.settings import Settings
 from clipaudit.corpora.reasons import DAMAGED, TRUNCATED
 from clipaudit.plaindata import Json, Row
 from clipaudit.plaintext import plain
-from clipaudit.reports.layouts import count
+from clipaudit.reports.layouts import count, counted
 
 Graph = Json  # of clipaudit.lineage.graph
 Line = tuple[object, ...]  # a line of a plain table
@@ -49,15 +49,13 @@ def drop_sentence(samples: int, corpus: str, reason: str) -> str:
     '2 files of train end early, and how many samples are missing is unknown: truncated tar'
     """
     if reason in (TRUNCATED, DAMAGED):  # one drop in each file
-        files = "1 file" if samples == 1 else f"{count(samples)} files"
         ends = "ends" if samples == 1 else "end"
         return (
-            f"{files} of {corpus} {ends} early, and how many samples are missing is unknown: "
-            f"{reason}"
+            f"{counted(samples, 'file')} of {corpus} {ends} early, and how many samples are "
+            f"missing is unknown: {reason}"
         )
-    dropped = "1 sample" if samples == 1 else f"{count(samples)} samples"
     were = "was" if samples == 1 else "were"
-    return f"{dropped} of {corpus} {were} left out: {reason}"
+    return f"{counted(samples, 'sample')} of {corpus} {were} left out: {reason}"
 
 
 # --- data and models ---------------------------------------------------------------------------
