@@ -217,8 +217,8 @@ def _earlier(folder: Path, lists: Path) -> list[list[str]]:
         listed, rows = read_list(path)
         if listed != folder:
             raise InputError(
-                f"{lists}: contains lists of {listed}, not of {folder}. Name another folder for "
-                "the lists, or remove these."
+                f"{lists}: contains lists of {listed}, not of {folder}. Name another folder by "
+                "--lists, or remove these."
             )
         earlier.append([row["file"] for row in rows])
     return earlier

@@ -134,7 +134,7 @@ def test_a_failed_import_leaves_nothing(folder, tmp_path):
 def test_lists_of_another_folder_are_kept(folder, tmp_path):
     import_folder(folder, "photos", tmp_path / "lists")
 
-    with pytest.raises(InputError, match=r"contains lists of .*photos, not of .*cats.* Name an"):
+    with pytest.raises(InputError, match=r"contains lists of .*photos, not of .*cats.* by --lists"):
         import_folder(folder / "cats", "cats", tmp_path / "lists")
 
 
