@@ -7,7 +7,8 @@ import hashlib
 import itertools
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,16 @@ from clipaudit.config.loading import parse_settings, read_settings
 from clipaudit.corpora.captions import json_object
 from clipaudit.corpora.parts import expand_shards
 from clipaudit.corpora.reasons import Unusable
-from clipaudit.corpora.shards import IMAGE_EXTENSIONS, LIST, TABLE, is_tar, raw_samples, tar_fault
+from clipaudit.corpora.shards import (
+    IMAGE_EXTENSIONS,
+    LIST,
+    TABLE,
+    RawSample,
+    first_image,
+    is_tar,
+    raw_samples,
+    tar_fault,
+)
 from clipaudit.errors import ConfigError, InputError
 from clipaudit.imports.asked_encoder import encoder_name, encoder_sections
 from clipaudit.imports.blocks import block_text, file_patterns
@@ -33,7 +43,7 @@ from clipaudit.store.store import Store
 
 TRAIN = "train"
 _MAY_LACK = {"may_lack_captions": True}  # audits of images need none
-LOOKED_AT = 20  # samples of the first shard that has any, for captions
+LOOKED_AT = 20  # samples of the first shard that has any, for images and captions
 # Each part of a corpus is a job of every step. There are at most PARTS, and with more than FEW
 # shards no part is smaller than SMALL. The number does not depend on cores, and it doubles, so one
 # more tar or another machine rarely changes the parts.
@@ -56,7 +66,7 @@ def find_corpora(
     tables of images, whose lists are written below the folder `to`. Each of `against` is one test
     set, named after it. `caption` is the field of the captions, if given; `settings` are those of
     the previous call; `say` receives notes on a folder. Raise InputError for data of another kind,
-    for missing data, for test sets among `data`, for a folder that contains `to`, and for
+    for missing data or images, for test sets among `data`, for a folder that contains `to`, and for
     `settings` that a user wrote.
     """
     _refuse_names((*data, *against), to)
@@ -66,7 +76,7 @@ def find_corpora(
     shards, texts = [], TextFields(caption)
     for each in data:
         here = files[each] or _lists(each, to, say)
-        any(_look(_file(shard, to), texts) for shard in here)  # until one has samples
+        _look(each, here, to, texts)
         shards += here
     if caption is not None and not texts.captioned:
         raise InputError(
@@ -88,8 +98,9 @@ def find_corpora(
     found = {TRAIN: {**_corpus(shards, earlier.get(TRAIN, [])), **captions}}
     for each in against:
         name = _name(each, found)
-        corpus = _corpus(files[each] or _lists(each, to, say), earlier.get(name, []))
-        found[name] = {**corpus, "captions": "none"}
+        here = files[each] or _lists(each, to, say)
+        _look(each, here, to, TextFields())
+        found[name] = {**_corpus(here, earlier.get(name, [])), "captions": "none"}
     return found
 
 
@@ -277,18 +288,39 @@ def _file(shard: str, to: Path) -> Path:
     return remote.stub(remote.digest(shard))
 
 
-def _look(shard: Path, texts: TextFields) -> bool:
-    """Count the texts of the first samples of a shard, by field; return whether it has samples."""
-    has_samples = False
-    for sample in itertools.islice(raw_samples(shard, range(LOOKED_AT).__contains__), LOOKED_AT):
-        has_samples = True
+def _look(argument: str, shards: Sequence[str], to: Path, texts: TextFields) -> None:
+    """Count the texts of the first samples, by field; raise InputError if none has an image."""
+    held, tried, usable = Counter[str](), 0, False
+    for sample in _first_samples(shards, to):
+        tried += 1
+        held.update(sample.members.keys())  # a mapping would be read as counts
+        usable |= sample.fault is not None or first_image(sample.members) is not None
         try:
             text = sample.members.get("txt")
             fields = json_object(sample.members)
         except Unusable:
             continue  # the index drops it and says why
         texts.add(None if text is None else text.decode("utf-8", "replace"), fields)
-    return has_samples
+    if not usable:
+        endings = ", ".join(f".{plain(ending)}" for ending, _ in held.most_common(5))
+        found = f"only {endings} in {many(tried, 'sample')} tried" if tried else "no samples"
+        raise InputError(
+            f"{plain(argument)}: no images (.{', .'.join(IMAGE_EXTENSIONS)}): {found}. Name tars, "
+            "Parquet files or folders of images. Unpack tars within tars; docs/imports.md tells "
+            "how to write CIFAR and others as folders."
+        )
+
+
+def _first_samples(shards: Sequence[str], to: Path) -> Iterator[RawSample]:
+    """Yield the first samples of the first shard that has any."""
+    for shard in shards:
+        some = False
+        read = raw_samples(_file(shard, to), range(LOOKED_AT).__contains__)
+        for sample in itertools.islice(read, LOOKED_AT):
+            some = True
+            yield sample
+        if some:
+            return
 
 
 def _name(argument: str, taken: Mapping[str, object]) -> str:

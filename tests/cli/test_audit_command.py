@@ -107,6 +107,18 @@ def test_an_empty_first_tar_does_not_hide_the_captions_of_the_next(data):
     assert settings(data, ["web"])["corpora"]["train"]["captions"] == "text"
 
 
+@pytest.mark.parametrize("corpora", [(["odd.tar"], ["bare"]), (["web"], ["odd.tar"])])
+@pytest.mark.parametrize(
+    ("member", "found"),
+    [("n01440764.tar", r"only \.tar in 1 sample tried"), ("batch", "no samples")],
+)
+def test_tars_without_images_are_refused(data, corpora, member, found):
+    write_tar(data / "odd.tar", (member, b"content"))
+
+    with pytest.raises(InputError, match=rf"odd\.tar: no images \(\.jpg, .*\): {found}\. Name"):
+        settings(data, *corpora)
+
+
 def test_a_field_that_may_hold_the_captions_is_named(data):
     (data / "pictures/cats/one.json").write_text('{"blurb": "a red square"}')
     said = []
