@@ -67,7 +67,8 @@ def _without_own_folders(found: object) -> object:
     if isinstance(found, list):
         return [_without_own_folders(each) for each in found]
     if isinstance(found, str):
-        for folder, short in sorted([(os.getcwd(), "$PWD"), (str(Path.home()), "~")], reverse=True):
+        home = os.path.expanduser("~")  # "~" if the user has none
+        for folder, short in sorted([(os.getcwd(), "$PWD"), (home, "~")], reverse=True):
             if folder != os.sep:
                 found = re.sub(rf"{re.escape(folder)}(?![\w-])", short, found)
     return found

@@ -3,6 +3,7 @@
 import difflib
 import re
 import sys
+import tempfile
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,8 +26,18 @@ def snakemake_command(
 ) -> list[str]:
     """Return the command that makes `targets`; `further` are other Snakemake options.
 
-    Python's -P prevents importing modules from the current folder, which holds data.
+    Python's -P prevents importing modules from the current folder, which holds data. Raise
+    ConfigError if Snakemake's cache cannot be written.
     """
+    cache = Path(_own_folders()[0]) / "snakemake/source-cache/snakemake-runtime-cache"
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=cache).close()
+    except OSError as error:
+        raise ConfigError(
+            f"{cache}: cannot be written ({error.strerror}), and Snakemake needs this folder. Set "
+            "XDG_CACHE_HOME to a folder that you can write to, and start the same command again."
+        ) from error
     settings = ["--configfile", *map(str, configfiles)] if configfiles else []
     start = [sys.executable, "-P", "-m", "snakemake", *workflow_arguments()]
     return [*start, "--profile", profile_path(profile), *settings, *further, "--", *targets]
@@ -88,12 +99,18 @@ def profile_path(name: str) -> str:
 
 def _is_users(name: str) -> bool:
     """Return whether a bare name is a profile in the user or site configuration."""
-    if "/" in name:
-        return False
+    return "/" not in name and any((Path(folder) / name).exists() for folder in _own_folders()[1:])
+
+
+def _own_folders() -> tuple[str, str, str]:
+    """Return Snakemake's folders for the user's cache, the user's profiles and the site's."""
     from snakemake.common import get_appdirs  # snakemake.cli would take 0.4 s to import
 
-    folders = get_appdirs()
-    return any(
-        (Path(folder) / name).exists()
-        for folder in (folders.user_config_dir, folders.site_config_dir)
-    )
+    found = get_appdirs()
+    try:
+        return found.user_cache_dir, found.user_config_dir, found.site_config_dir
+    except RuntimeError as error:  # a user without an entry in passwd
+        raise ConfigError(
+            "HOME: not set, and this user has no home folder, which Snakemake needs. Set HOME to a "
+            "folder that you can write to, and start the same command again."
+        ) from error

@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 
@@ -5,6 +6,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from clipaudit.cli import main
 from clipaudit.cli.commands import commands
 from clipaudit.cli.options import Group
 
@@ -122,6 +124,19 @@ def test_an_output_that_cannot_be_encoded_is_one_message():
         "Error: the output's encoding, latin-1, lacks '\\u202f'. "
         "Set PYTHONIOENCODING=utf-8 and start the same command again.\n"
     )
+
+
+@pytest.mark.parametrize("stream", ["stdin", "stdout", "stderr"])
+def test_a_closed_standard_stream_becomes_the_null_device(monkeypatch, stream):
+    monkeypatch.setattr(sys, stream, None)
+    monkeypatch.setattr(sys, "argv", ["clipaudit", "--version"])
+
+    with pytest.raises(SystemExit) as ended:
+        main()
+
+    assert ended.value.code == 0
+    with getattr(sys, stream) as opened:
+        assert opened.name == os.devnull
 
 
 def test_help_imports_nothing_heavy():

@@ -1,5 +1,6 @@
 """The snakemake command that `clipaudit run` runs."""
 
+import os
 import sys
 from base64 import b64encode
 from pathlib import Path
@@ -98,6 +99,22 @@ def test_the_current_folder_comes_first_if_it_is_a_clone(monkeypatch):
     command = run_command((), "profiles/local", None)
 
     assert command[4:8] == ["--snakefile", "Snakefile", "--profile", "profiles/local"]
+
+
+def test_a_cache_that_cannot_be_written_is_one_message(monkeypatch, tmp_path):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+
+    with pytest.raises(ConfigError, match=r"file/snakemake/.*Set XDG_CACHE_HOME to a folder that"):
+        run_command((), "local", None)
+
+
+def test_a_user_without_a_home_is_told_to_set_one(monkeypatch):
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr(os, "getuid", lambda: 4_000_000_000)  # has no entry in passwd
+
+    with pytest.raises(ConfigError, match="HOME: not set, and this user has no home folder"):
+        run_command((), "local", None)
 
 
 @pytest.mark.parametrize(

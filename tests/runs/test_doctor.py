@@ -145,3 +145,11 @@ def test_the_home_folder_and_the_current_one_are_not_named(tmp_path, monkeypatch
     assert found["store"]["folder"] == "~/store"
     assert found["problems"][0].endswith("It is relative to $PWD.")
     assert "bob" not in str(found)
+
+
+def test_a_user_without_a_home_is_no_error(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr(os, "getuid", lambda: 4_000_000_000)  # has no entry in passwd
+
+    assert examine(Path("results"), Store(Path("store")))["problems"] == []
