@@ -29,7 +29,7 @@ from clipaudit.corpora.shards import (
 )
 from clipaudit.errors import ConfigError, InputError
 from clipaudit.imports.asked_encoder import encoder_name, encoder_sections
-from clipaudit.imports.blocks import block_text, file_patterns
+from clipaudit.imports.blocks import block_text, file_patterns, refuse_other_bytes
 from clipaudit.imports.folder_tables import TABLE_ENDINGS, names_images, read_table
 from clipaudit.imports.image_folder import list_folder, list_table, listed_notes
 from clipaudit.imports.plain_shards import find_shards
@@ -203,7 +203,8 @@ def _files(argument: str, say: Callable[[str], object]) -> list[str]:
 
 
 def _refuse_names(arguments: Sequence[str], to: Path) -> None:
-    """Raise InputError for an empty name, and for a folder that contains `to`."""
+    """Raise InputError for an empty name, for a folder that contains `to`, for its other bytes."""
+    refuse_other_bytes(str(to.absolute()))
     if "" in arguments:
         raise InputError(
             "an empty name is among DATA and --against. Is a variable of the shell not set?"

@@ -15,6 +15,7 @@ from clipaudit.config.settings import Settings
 from clipaudit.corpora.parts import expand_shards
 from clipaudit.errors import ConfigError, InputError
 from clipaudit.plaindata import Json
+from clipaudit.plaintext import plain
 
 Blocks = Mapping[str, Mapping[str, Json]]  # section, name, settings
 
@@ -92,11 +93,13 @@ def part_size(shards: int, samples: int, *, most: int = MOST_SAMPLES) -> tuple[i
 def file_patterns(paths: Sequence[str]) -> str | list[str]:
     """Return patterns that expand to exactly these files, in their order; a single one as text.
 
-    Raise InputError if a name would itself be read as a pattern.
+    Raise InputError if a name would itself be read as a pattern, or is not UTF-8.
 
     >>> file_patterns(["a/08.tar", "a/09.tar", "a/10.tar", "a/12.tar"])
     ['a/{08..10}.tar', 'a/12.tar']
     """
+    for path in paths:
+        refuse_other_bytes(path)
     runs = groupby(enumerate(paths), key=lambda pair: _run_of(*pair))
     patterns = [_pattern([path for _, path in run]) for _, run in runs]
     try:
@@ -108,6 +111,17 @@ def file_patterns(paths: Sequence[str]) -> str | list[str]:
             f"{paths[0]}: a name with braces would be read as a pattern. Rename or link the files."
         )
     return patterns[0] if len(patterns) == 1 else patterns
+
+
+def refuse_other_bytes(path: str) -> None:
+    """Raise InputError for a path that is not UTF-8, as settings are."""
+    try:
+        path.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"{plain(path)}: is not UTF-8, so settings cannot name it. Rename the file or the "
+            "folder, or make a link with another name and give that."
+        ) from error
 
 
 def _run_of(place: int, path: str) -> tuple[object, ...]:

@@ -348,6 +348,15 @@ def test_a_folder_that_contains_the_output_is_not_read(data):
         settings(data, ["web"], ["."])
 
 
+def test_an_output_folder_whose_name_is_not_utf_8_is_refused(data, monkeypatch):
+    monkeypatch.chdir(data)
+
+    done = CliRunner().invoke(commands, ["audit", "web", "--to", "out\udcff", "--plan"])
+
+    assert (done.exit_code, "out\\udcff: is not UTF-8" in done.output) == (1, True)
+    assert not Path("out\udcff").exists()
+
+
 @pytest.mark.parametrize("arguments", [["web", ""], ["web", "--against", ""]])
 def test_an_unset_variable_of_the_shell_is_named(data, monkeypatch, arguments):
     monkeypatch.chdir(data)

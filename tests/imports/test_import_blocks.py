@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clipaudit.corpora.parts import expand_shards
-from clipaudit.errors import ConfigError
+from clipaudit.errors import ConfigError, InputError
 from clipaudit.imports.blocks import Imported, file_patterns, part_size
 
 names = st.builds(
@@ -19,6 +19,13 @@ names = st.builds(
 @given(st.lists(names, min_size=1, unique=True))
 def test_patterns_expand_to_the_files_in_order(paths):
     assert expand_shards(file_patterns(paths)) == paths
+
+
+def test_a_name_that_is_not_utf_8_is_refused():
+    path = os.fsdecode(b"web/\xff.tar")
+
+    with pytest.raises(InputError, match=r"web/\\udcff\.tar: is not UTF-8, so settings cannot"):
+        file_patterns([path])
 
 
 @pytest.mark.parametrize(
