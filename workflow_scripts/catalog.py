@@ -17,7 +17,7 @@ with reporting(snakemake):
     actions = actions_below(results, store, map(Path, snakemake.input))
     target = Path(snakemake.output.catalog)
     run = parse_settings(snakemake.config)
-    with replaced(target) as spare:
+    with replaced(target, for_group=True) as spare:
         spare.unlink()  # DuckDB makes it
         write_catalog(catalog_files(results, store, actions), actions, spare, run)
     keep_packed(store)

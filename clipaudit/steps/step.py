@@ -410,7 +410,8 @@ class Step:
             old.unlink()
         place(self.results, path, Placement(self.key, name, labels))
         link_object(link, self.store.path(output.pointer.digest))
-        replace_text(path, output.pointer.to_json())
+        # Snakemake replaces no output that its user may not write
+        replace_text(path, output.pointer.to_json(), for_group=True)
 
     def _placed_before(self, path: Path) -> ActionOutput | None:
         """Return the earlier result at `path`, whose pointer Snakemake has removed, if known."""

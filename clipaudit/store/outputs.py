@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,17 +13,19 @@ from clipaudit.store.disks import disk_error
 
 
 @contextmanager
-def replaced(path: Path) -> Iterator[Path]:
+def replaced(path: Path, *, for_group: bool = False) -> Iterator[Path]:
     """Give an empty file beside `path` that replaces it if the block succeeds.
 
     Readers of `path` see the old or the new content; if the block raises, it stays unchanged. All
-    may read it; only its owner may write it. Its folder must exist.
+    may read it; only its owner may write it, and with `for_group` a group that may write into its
+    folder. Its folder must exist.
     """
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.")
     os.close(handle)
     try:
         yield Path(name)
-        os.chmod(name, 0o644)
+        group = path.parent.stat().st_mode & stat.S_IWGRP if for_group else 0
+        os.chmod(name, 0o644 | group)
         os.replace(name, path)
     except BaseException:
         Path(name).unlink(missing_ok=True)

@@ -264,10 +264,13 @@ def file_sha256(path: Path) -> str:
     return digest.hexdigest()
 
 
-def replace_text(path: Path, text: str) -> None:
-    """Write a small text file whole or not at all; a reader sees the old text or the new."""
+def replace_text(path: Path, text: str, *, for_group: bool = False) -> None:
+    """Write a small text file whole or not at all; a reader sees the old text or the new.
+
+    `for_group` is that of `replaced`.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    with replaced(path) as spare:
+    with replaced(path, for_group=for_group) as spare:
         spare.write_text(text)
 
 

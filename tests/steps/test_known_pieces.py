@@ -1,4 +1,6 @@
-"""Pieces of a step's outputs that a later step finds."""
+"""Pieces of a step's outputs that a later step finds, and who may replace its pointers."""
+
+import stat
 
 import pytest
 
@@ -40,6 +42,15 @@ def test_a_later_step_finds_the_pieces_of_an_earlier_one(tmp_path):
 
     assert names == PIECES.keys()
     assert files["made"].path.read_bytes() == b"both"
+
+
+def test_a_group_that_may_write_into_a_results_folder_may_write_its_pointers(tmp_path):
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results").chmod(0o2775)
+
+    make(tmp_path, 1)
+
+    assert (tmp_path / "results/made.json").stat().st_mode & stat.S_IWGRP
 
 
 def test_pieces_of_a_failed_step_are_unknown(tmp_path):

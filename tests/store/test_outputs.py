@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from clipaudit.errors import InputError
-from clipaudit.store.outputs import whole_output
+from clipaudit.store.outputs import replaced, whole_output
 
 
 def put(path, text="new", **options):
@@ -26,6 +26,16 @@ def test_an_output_appears_once_it_is_complete(tmp_path):
 
     assert (tmp_path / "out").read_text() == "half"
     assert os.listdir(tmp_path) == ["out"]
+
+
+@pytest.mark.parametrize(("folder", "file"), [(0o775, 0o664), (0o755, 0o644)])
+def test_a_file_for_a_group_is_writable_for_it_where_its_folder_is(tmp_path, folder, file):
+    tmp_path.chmod(folder)
+
+    with replaced(tmp_path / "pointer.json", for_group=True):
+        pass
+
+    assert (tmp_path / "pointer.json").stat().st_mode & 0o777 == file
 
 
 def fail_halfway(path):
