@@ -15,6 +15,7 @@ _AGAIN = "and start the same command again: finished work is kept."
 _NEXT_STEP = {
     errno.ENOSPC: f"Free some space there, {_AGAIN}",
     errno.EDQUOT: f"Free some space of this user's there, {_AGAIN}",
+    errno.EFBIG: f"Allow larger files (`ulimit -f`), or use a disk that takes them, {_AGAIN}",
     errno.EROFS: f"Mount it for writing, or put results and store elsewhere, {_AGAIN}",
     errno.EACCES: f"Give this user permission for it, {_AGAIN}",
     errno.EPERM: f"Give this user permission for it, {_AGAIN}",

@@ -2,6 +2,7 @@
 
 import errno
 import logging
+import resource
 import sys
 from contextlib import suppress
 from hashlib import sha256
@@ -197,3 +198,17 @@ def test_the_path_is_reported_if_the_error_has_one():
     told = disk_error(PermissionError(errno.EACCES, "Permission denied", "/a/b"), among="x")
 
     assert str(told).startswith("/a/b: Permission denied. Give this user permission for it, and")
+
+
+def test_a_file_above_the_limit_of_the_process_is_one_message(tmp_path):
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, before[1]))
+    try:
+        with pytest.raises(OSError, match="File too large") as refused:
+            Store(tmp_path).put_bytes(bytes(2_000), schema="x")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+    assert str(disk_error(refused.value, among="the store")).startswith(
+        "the store: File too large. Allow larger files (`ulimit -f`), or use a disk that"
+    )
