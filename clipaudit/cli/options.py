@@ -54,7 +54,7 @@ Decorator = Callable[[Any], Any]
 
 
 class Folder(click.Path):
-    """A folder of a run; if it is missing, the message says what to do."""
+    """A folder of a run; if it is missing or closed, the message says what to do."""
 
     def __init__(self, *, exists: bool) -> None:
         """With `exists`, require the folder to exist."""
@@ -71,7 +71,11 @@ class Folder(click.Path):
             return super().convert(value, param, ctx)
         except click.BadParameter as error:
             option = param.opts[0] if param else "an option"
-            message = f"{error.message} {_instead(Path(value), option)}"
+            if os.path.isdir(value):
+                advice = f"Give this user permission for it, or name another with {option}."
+            else:
+                advice = _instead(Path(value), option)
+            message = f"{error.message} {advice}"
             raise click.BadParameter(message, ctx, param) from error
 
 

@@ -96,12 +96,12 @@ class Store:
         with the reason if the result was omitted.
         """
         path = self.path(pointer.digest)
-        fault = self.fault(pointer)
-        if fault:
-            raise StoreError(
-                f"{path}: {fault}. `clipaudit verify --repair --configfile SETTINGS` computes it "
-                "again."
-            )
+        flaw = self.flaw(pointer)
+        if flaw:
+            next_step = "`clipaudit verify --repair --configfile SETTINGS` computes it again."
+            if flaw.damage == "unreadable":
+                next_step = "Give this user permission for it."
+            raise StoreError(f"{path}: {flaw.what}. {next_step}")
         if self.has_reason(pointer.digest):
             raise TooSmall(self.reason(pointer))
         return path

@@ -106,6 +106,17 @@ def test_a_misspelt_folder_is_guessed(tmp_path):
     assert f"Did you mean {tmp_path / 'results'}?" in " ".join(answer.output.split())
 
 
+def test_a_folder_without_permission_is_not_said_to_be_missing(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda path, mode: False)  # root may read everything
+
+    answer = run("verify", "--results", str(tmp_path))
+
+    assert answer.exit_code == 2
+    assert answer.output.endswith(
+        "is not readable. Give this user permission for it, or name another with --results.\n"
+    )
+
+
 def test_a_folder_without_a_run_is_one_message(tmp_path):
     answer = run("sql", "--results", str(tmp_path), "select 1")
 

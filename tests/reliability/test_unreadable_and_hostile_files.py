@@ -66,7 +66,7 @@ def test_an_unreadable_object_is_distinguished_from_a_damaged_one(tmp_path):
 
     with without_rights():
         flaw = store.flaw(pointer)
-        with pytest.raises(StoreError, match="cannot be read"):
+        with pytest.raises(StoreError, match=r"cannot be read \(.*\)\. Give this user permission"):
             store.checked_path(pointer)
 
     assert flaw.damage == "unreadable"
