@@ -1,9 +1,9 @@
 """The meanings of a catalog's views and columns, stored as DuckDB comments.
 
 The comments are in `columns.tsv`: view, column, comment. Views and columns may be patterns, such as
-`drops_*`. The first matching line counts, so general ones come last. A line without a column says
-what a row of the view is. Report tables and their columns take the comments of their SQL, and those
-of the file only if the SQL has none.
+`drops_*`. The first matching line counts, so general ones come last; those of all views (`*`) count
+after every audit's others. A line without a column says what a row of the view is. Report tables
+and their columns take the comments of their SQL, and those of the file only if the SQL has none.
 """
 
 import csv
@@ -97,4 +97,5 @@ def _lines(*plugged: str) -> tuple[tuple[str, str, str], ...]:
     found = [folder / READS[0] for folder in (*folders, Path(__file__).parent)]
     text = "".join(file.read_text("utf-8") for file in found if file.is_file())
     rows = csv.reader(text.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE)
-    return tuple((view, column, comment) for view, column, comment in rows)
+    lines = sorted(rows, key=lambda line: line[0] == "*")  # stable
+    return tuple((view, column, comment) for view, column, comment in lines)

@@ -1,8 +1,9 @@
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
-from clipaudit.catalog.columns import column_comments
+from clipaudit.catalog.columns import column_comments, meaning
 from clipaudit.catalog.views import CatalogFile, write_catalog
 
 
@@ -25,3 +26,16 @@ def test_the_catalog_describes_columns(tmp_path):
         )
         found = dict(connection.execute(asked).fetchall())
     assert found == {"unit": "count; share: between 0 and 1", "other": None}
+
+
+@pytest.mark.parametrize(
+    ("view", "column", "words"),
+    [
+        ("samples", "kind", "derived corpus"),
+        ("copies", "kind", "lookalike"),
+        ("similarity_table5", "correlation", "Spearman"),
+        ("hash_calibration", "label", "strength"),
+    ],
+)
+def test_a_line_about_one_view_counts_before_lines_about_all_views(view, column, words):
+    assert words in meaning(view, column)
