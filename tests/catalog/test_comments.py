@@ -5,6 +5,8 @@ import pytest
 
 from clipaudit.catalog.columns import column_comments, meaning
 from clipaudit.catalog.views import CatalogFile, write_catalog
+from clipaudit.memorization.overlaps import HOWS
+from clipaudit.memorization.sample_gaps import SORTS
 
 
 def test_comments_come_only_from_the_last_select():
@@ -39,3 +41,11 @@ def test_the_catalog_describes_columns(tmp_path):
 )
 def test_a_line_about_one_view_counts_before_lines_about_all_views(view, column, words):
     assert words in meaning(view, column)
+
+
+def test_comments_name_the_values_of_a_column():
+    assert meaning("overlaps", "how") == f"matching method: {', '.join(HOWS)}"
+    assert all(f"{sort}: " in meaning("sample_gaps", "sort") for sort in SORTS)
+    assert all("control: " in meaning(view, "attack") for view in ("sample_gaps", "survival"))
+    assert meaning("memorization_records", "set").endswith(": a or b")
+    assert meaning("cuts", "pruning").endswith("without its base")
