@@ -16,6 +16,12 @@ def test_comments_come_only_from_the_last_select():
     assert "curated" not in comments
 
 
+def test_positions_of_groups_and_pairs_are_described():
+    """They are not numbers of rows from 0."""
+    assert column_comments("copies_groups")["position"] == "of the group, from 1"
+    assert column_comments("copies_pairs")["position"] == "of the test set, from 0"
+
+
 def test_the_catalog_describes_columns(tmp_path):
     pq.write_table(pa.table({"unit": ["share"], "other": [1]}), tmp_path / "a.parquet")
     file = CatalogFile("parrot_table1", tmp_path / "a.parquet", {})

@@ -27,7 +27,7 @@ with ranked as (
 )
 
 select
-    position,
+    position, -- of the test set, from 0
     testset,
     testset_title,
     place, -- within the test set, from 1
