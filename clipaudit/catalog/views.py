@@ -1,4 +1,4 @@
-"""The catalog: results/audit.duckdb, with every table of a run as a view.
+"""The catalog: results/audit.duckdb, with the report's tables and their sources as views.
 
 A view is named after the stage and unites the Parquet objects of all its pointers; the labels of
 each file (corpus, part, model, test set ...) become columns in front. Views hold absolute paths,

@@ -1,4 +1,4 @@
-"""`clipaudit sql`: query every table of a run with SQL."""
+"""`clipaudit sql`: query the tables of a run with SQL."""
 
 import sys
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ End a statement with a semicolon. Other commands:
 def sql(
     query: str | None, form: str | None, output: Path | None, results: Path, store: Path
 ) -> None:
-    """Query every table of a run with SQL; without QUERY, start a shell.
+    """Query the tables of a run with SQL; without QUERY, start a shell.
 
     The shell reads statements, typed or piped in; if the pipe is empty, it lists the tables. The
     view `audit` has one row per sample across the audits, `records` one per lineage record.
