@@ -6,12 +6,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import islice
 from multiprocessing.connection import Connection
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from clipaudit.errors import ClipauditError, StepError
 
 R = TypeVar("R")
 BATCH = 32  # items that a process takes at a time
+
+# What workers hold cannot always be pickled, and a new interpreter, which Python 3.14 starts unless
+# told otherwise, would run the job's script once more.
+START_METHOD: Final = "fork"
 
 
 def spread(
@@ -45,7 +49,7 @@ class _Stream(Generic[R]):
     """A process that works, and its output; torch's would take a second to import."""
 
     def __init__(self, work: Callable[[Sequence[int]], Iterable[R]], numbers: list[int]) -> None:
-        context = multiprocessing.get_context("fork")  # what `work` holds cannot be pickled
+        context = multiprocessing.get_context(START_METHOD)
         self._received, sending = context.Pipe(duplex=False)
         self._process = context.Process(target=_send, args=(work, numbers, sending), daemon=True)
         self._process.start()

@@ -7,6 +7,7 @@ import torch
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 
 from clipaudit.errors import ClipauditError
+from clipaudit.models.spread import START_METHOD
 
 T = TypeVar("T")
 Produce = Callable[[int, int], Iterator[T]]
@@ -26,6 +27,7 @@ class Workers(Generic[T]):
             _Stream(produce),
             batch_size=None,
             num_workers=workers,
+            multiprocessing_context=START_METHOD if workers else None,
             persistent_workers=workers > 0,
             pin_memory=pinned,
             generator=torch.Generator(),  # its own: the process's random state is unchanged

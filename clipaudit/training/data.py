@@ -28,6 +28,7 @@ from clipaudit.corpora.sealed import Sealed, SealedShard
 from clipaudit.corpora.shards import RawSample, first_image, raw_samples
 from clipaudit.errors import ClipauditError, InputError
 from clipaudit.models.preparation import Pixels, Preparation
+from clipaudit.models.spread import START_METHOD
 from clipaudit.models.tokenizers import Tokenizer
 from clipaudit.models.workers import Workers
 from clipaudit.training.masking import Tokens, mask_tokens
@@ -227,7 +228,8 @@ class TrainingData:
 
     def __post_init__(self) -> None:
         """Start with the first epoch."""
-        self._begin = multiprocessing.Array("q", 2)  # workers outlive an epoch and must see it
+        # workers outlive an epoch and must see it
+        self._begin = multiprocessing.get_context(START_METHOD).Array("q", 2)
         self._opened: dict[int, tuple[Scattered, SealedShard]] = {}  # of each worker, by shard
 
     def set_epoch(self, epoch: int, skipped: int = 0) -> None:

@@ -1,4 +1,6 @@
 import gc
+import subprocess
+import sys
 from multiprocessing import active_children
 from typing import NamedTuple
 
@@ -55,3 +57,17 @@ def test_the_random_state_of_the_process_is_unchanged():
     list(Workers(count, workers=1))
 
     assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_workers_start_by_fork_whatever_pythons_default_is(tmp_path):
+    """Python 3.14 would pickle what they hold, and run the script of the job once more."""
+    script = tmp_path / "job.py"
+    script.write_text(
+        "import multiprocessing\n"
+        "from clipaudit.models.workers import Workers\n"
+        "multiprocessing.set_start_method('forkserver')\n"
+        "print(list(Workers(lambda worker, workers: iter([worker]), workers=2)))\n"
+    )
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
+
+    assert (done.stdout, done.returncode) == ("[0, 1]\n", 0)

@@ -267,7 +267,7 @@ def test_the_order_and_split_of_files_do_not_affect_the_bytes(tmp_path, view, pu
     assert answer([whole])["images"].to_pylist() == [200, 200]
 
 
-def test_two_processes_give_the_same_bytes():
+def test_two_processes_give_the_same_bytes(tmp_path):
     program = (
         "import hashlib, pyarrow as pa\n"
         "from clipaudit.reports.tables import report_table, published_values\n"
@@ -289,8 +289,14 @@ def test_two_processes_give_the_same_bytes():
         "assert table['relative_change_high'][1].is_valid\n"
         "print(hashlib.sha256(repr(table.to_pylist()).encode()).hexdigest())\n"
     )
-    command = [sys.executable, "-c", program]
+    (tmp_path / "program.py").write_text(
+        program
+    )  # by -c, DuckDB shows the progress of slow queries
+    command = [sys.executable, "program.py"]
 
-    outputs = {subprocess.run(command, check=True, capture_output=True).stdout for _ in range(2)}
+    outputs = {
+        subprocess.run(command, check=True, capture_output=True, cwd=tmp_path).stdout
+        for _ in range(2)
+    }
 
     assert len(outputs) == 1
