@@ -110,7 +110,7 @@ def test_a_cache_that_cannot_be_written_is_one_message(monkeypatch, tmp_path):
 
 
 def test_a_user_without_a_home_is_told_to_set_one(monkeypatch):
-    monkeypatch.delenv("HOME")
+    monkeypatch.delenv("HOME", raising=False)
     monkeypatch.setattr(os, "getuid", lambda: 4_000_000_000)  # has no entry in passwd
 
     with pytest.raises(ConfigError, match="HOME: not set, and this user has no home folder"):

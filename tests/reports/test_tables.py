@@ -289,9 +289,8 @@ def test_two_processes_give_the_same_bytes(tmp_path):
         "assert table['relative_change_high'][1].is_valid\n"
         "print(hashlib.sha256(repr(table.to_pylist()).encode()).hexdigest())\n"
     )
-    (tmp_path / "program.py").write_text(
-        program
-    )  # by -c, DuckDB shows the progress of slow queries
+    # a file, since by -c DuckDB shows the progress of slow queries
+    (tmp_path / "program.py").write_text(program)
     command = [sys.executable, "program.py"]
 
     outputs = {
