@@ -1,1 +1,1 @@
-"""The catalog: every table of a run for SQL, the meanings of columns, and query answers."""
+"""The catalog: the report's tables and their sources for SQL, meanings of columns, answers."""

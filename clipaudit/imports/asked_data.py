@@ -29,7 +29,7 @@ from clipaudit.corpora.shards import (
 )
 from clipaudit.errors import ConfigError, InputError
 from clipaudit.imports.asked_encoder import encoder_name, encoder_sections
-from clipaudit.imports.blocks import block_text, file_patterns, refuse_other_bytes
+from clipaudit.imports.blocks import block_text, file_patterns, refuse_if_not_utf8
 from clipaudit.imports.folder_tables import TABLE_ENDINGS, names_images, read_table
 from clipaudit.imports.image_folder import list_folder, list_table, listed_notes
 from clipaudit.imports.plain_shards import find_shards
@@ -99,7 +99,8 @@ def find_corpora(
     for each in against:
         name = _name(each, found)
         here = files[each] or _lists(each, to, say)
-        _look(each, here, to, TextFields())
+        if not is_url(each):  # a remote shard would be fetched here, without a word
+            _look(each, here, to, TextFields())
         found[name] = {**_corpus(here, earlier.get(name, [])), "captions": "none"}
     return found
 
@@ -203,8 +204,8 @@ def _files(argument: str, say: Callable[[str], object]) -> list[str]:
 
 
 def _refuse_names(arguments: Sequence[str], to: Path) -> None:
-    """Raise InputError for an empty name, for a folder that contains `to`, for its other bytes."""
-    refuse_other_bytes(str(to.absolute()))
+    """Raise InputError for an empty name, a folder that contains `to`, or a `to` not in UTF-8."""
+    refuse_if_not_utf8(str(to.absolute()))
     if "" in arguments:
         raise InputError(
             "an empty name is among DATA and --against. Is a variable of the shell not set?"

@@ -99,7 +99,7 @@ def file_patterns(paths: Sequence[str]) -> str | list[str]:
     ['a/{08..10}.tar', 'a/12.tar']
     """
     for path in paths:
-        refuse_other_bytes(path)
+        refuse_if_not_utf8(path)
     runs = groupby(enumerate(paths), key=lambda pair: _run_of(*pair))
     patterns = [_pattern([path for _, path in run]) for _, run in runs]
     try:
@@ -113,7 +113,7 @@ def file_patterns(paths: Sequence[str]) -> str | list[str]:
     return patterns[0] if len(patterns) == 1 else patterns
 
 
-def refuse_other_bytes(path: str) -> None:
+def refuse_if_not_utf8(path: str) -> None:
     """Raise InputError for a path that is not UTF-8, as settings are."""
     try:
         path.encode()

@@ -29,15 +29,7 @@ def snakemake_command(
     Python's -P prevents importing modules from the current folder, which holds data. Raise
     ConfigError if Snakemake's cache cannot be written.
     """
-    cache = Path(_own_folders()[0]) / "snakemake/source-cache/snakemake-runtime-cache"
-    try:
-        cache.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=cache).close()
-    except OSError as error:
-        raise ConfigError(
-            f"{cache}: cannot be written ({error.strerror}), and Snakemake needs this folder. Set "
-            "XDG_CACHE_HOME to a folder that you can write to, and start the same command again."
-        ) from error
+    _refuse_unwritable_cache()
     settings = ["--configfile", *map(str, configfiles)] if configfiles else []
     start = [sys.executable, "-P", "-m", "snakemake", *workflow_arguments()]
     return [*start, "--profile", profile_path(profile), *settings, *further, "--", *targets]
@@ -100,6 +92,20 @@ def profile_path(name: str) -> str:
 def _is_users(name: str) -> bool:
     """Return whether a bare name is a profile in the user or site configuration."""
     return "/" not in name and any((Path(folder) / name).exists() for folder in _own_folders()[1:])
+
+
+def _refuse_unwritable_cache() -> None:
+    """Make the folder that Snakemake fails without; raise ConfigError if it cannot be written."""
+    user_cache, *_ = _own_folders()
+    cache = Path(user_cache) / "snakemake/source-cache/snakemake-runtime-cache"
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=cache).close()
+    except OSError as error:
+        raise ConfigError(
+            f"{cache}: cannot be written ({error.strerror}), and Snakemake needs this folder. Set "
+            "XDG_CACHE_HOME to a folder that you can write to, and start the same command again."
+        ) from error
 
 
 def _own_folders() -> tuple[str, str, str]:
