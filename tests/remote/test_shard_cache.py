@@ -1,3 +1,4 @@
+import contextlib
 import errno
 import fcntl
 import hashlib
@@ -45,7 +46,12 @@ class Source:
 
 
 def held(cache):
-    return sum(path.stat().st_size for path in (cache.folder / "shards").iterdir())
+    """Return the bytes of the files; another process may remove one after it was listed."""
+    sizes = []
+    for path in (cache.folder / "shards").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            sizes.append(path.stat().st_size)
+    return sum(sizes)
 
 
 def is_cached(cache, source, name):
