@@ -22,12 +22,14 @@ from clipaudit.runs.start import (
 from clipaudit.steps.allowance import name_run
 from clipaudit.steps.jobs import cores_of
 from clipaudit.steps.workflow import code, stop_with
+from clipaudit.store.encodings import refuse_other_encodings
 from clipaudit.wiring.corpora import CorpusFiles
 from clipaudit.wiring.deduplication import DeduplicationFiles
 from clipaudit.wiring.models import CLIP_LIBRARIES, ModelFiles
 from clipaudit.wiring.wildcards import one_of, setting_of
 
 try:
+    refuse_other_encodings()
     whole = over_default(config)
     config.clear()
     config.update(whole)

@@ -10,6 +10,7 @@ import click
 
 from clipaudit.errors import ClipauditError, InputError
 from clipaudit.store.disks import disk_error
+from clipaudit.store.encodings import refuse_other_encodings
 from clipaudit.suggestions import cd_first, similar_path
 
 HELP_OPTIONS = ["-h", "--help"]
@@ -33,6 +34,7 @@ class Group(click.Group):
                 "command again."
             ) from error
         try:
+            refuse_other_encodings()
             return super().invoke(ctx)
         except ClipauditError as error:
             raise click.ClickException(str(error)) from error
