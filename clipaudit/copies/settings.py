@@ -83,8 +83,3 @@ class Copies(Section):
     def calibrated_encoders(self) -> list[str]:
         """Return the encoders whose threshold the calibration chooses."""
         return [name for name in self.encoders if name not in self.similarity]
-
-    @property
-    def calibrated_on(self) -> list[str]:
-        """Return the corpora whose images copies are made of."""
-        return self.test_sets or [self.train]
