@@ -53,7 +53,9 @@ def page(found: dict[str, Any]) -> Iterator[str]:
     if missing:
         yield from _entry("not installed", ", ".join(missing))
     yield from _entry("cores", f"{machine['cores']} of {machine['cores_in_all']} usable")
-    yield from _entry("memory", f"{size(machine['memory'])}, {size(machine['memory_free'])} free")
+    memory = f"{size(machine['memory'])} of {size(machine['memory_in_all'])} usable"
+    free = f", {size(machine['memory_free'])} free" if "memory_free" in machine else ""
+    yield from _entry("memory", memory + free)
     yield from _entry("GPUs", _gpus(machine))
     yield from _entry("compiler", machine["compiler"] or "no C++ compiler")
     yield from _entry("neighbours", _neighbors(found["neighbors"]))

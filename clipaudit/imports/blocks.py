@@ -1,6 +1,5 @@
 """Defines what an importer returns: checked blocks of the settings, and notes on the data."""
 
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from clipaudit.corpora.parts import expand_shards
 from clipaudit.errors import ConfigError, InputError
 from clipaudit.plaindata import Json
 from clipaudit.plaintext import plain
+from clipaudit.steps.granted import granted_cores
 
 Blocks = Mapping[str, Mapping[str, Json]]  # section, name, settings
 
@@ -81,7 +81,7 @@ def part_size(shards: int, samples: int, *, most: int = MOST_SAMPLES) -> tuple[i
     Each core gets a part, unless parts would have fewer than LEAST_SAMPLES samples. No part has
     many more than `most`, unless one shard alone has more.
     """
-    cores = len(os.sched_getaffinity(0))
+    cores = granted_cores()
     wanted = max(1, min(cores, samples // LEAST_SAMPLES), ceil(samples / most))
     size = max(1, shards // wanted)
     parts = ceil(shards / size)

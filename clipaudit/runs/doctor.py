@@ -24,6 +24,7 @@ from clipaudit.lineage.keeping.reachability import pointer_files, read_pointer
 from clipaudit.neighbors.native.library import kernels
 from clipaudit.runs.status_text import run_status, status_lines
 from clipaudit.steps.gpus import VISIBLE
+from clipaudit.steps.granted import granted_cores, granted_memory
 from clipaudit.steps.machine import is_built_for_gpus
 from clipaudit.store.disks import free_bytes
 from clipaudit.store.store import Store
@@ -127,12 +128,14 @@ def _version(name: str) -> str | None:
 
 
 def _machine(problems: list[str]) -> Found:
-    pages = {"memory": "SC_PHYS_PAGES", "memory_free": "SC_AVPHYS_PAGES"}
+    pages = {"memory_in_all": "SC_PHYS_PAGES", "memory_free": "SC_AVPHYS_PAGES"}
+    known = {name: each for name, each in pages.items() if each in os.sysconf_names}
     return {
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
-        "cores": len(os.sched_getaffinity(0)),
+        "cores": granted_cores(),
         "cores_in_all": os.cpu_count(),
-        **{name: os.sysconf("SC_PAGE_SIZE") * os.sysconf(each) for name, each in pages.items()},
+        "memory": granted_memory(),
+        **{name: os.sysconf("SC_PAGE_SIZE") * os.sysconf(each) for name, each in known.items()},
         "gpus": _gpus(problems),
         "gpus_used": is_built_for_gpus(),
         "compiler": _first_line([*_compiler(), "--version"]),

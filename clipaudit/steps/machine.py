@@ -13,6 +13,7 @@ import yaml
 
 from clipaudit.errors import ConfigError
 from clipaudit.steps.gpus import VISIBLE, visible_gpus
+from clipaudit.steps.granted import granted_cores, granted_memory
 
 SPARED = 0.1  # share of the memory for everything else
 _BUILT_FOR_GPUS = "faiss-gpu-cu12"  # in clipaudit[gpu], not in clipaudit[cpu]
@@ -41,11 +42,15 @@ def this_machine(profile: str, cores: str | None, gpus: int | None) -> Machine:
     if settings.get("executor", "local") != "local":
         return Machine([], {})
     chosen = _chosen_gpus(gpus)
-    megabytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * (1 - SPARED) / 10**6
+    megabytes = granted_memory() * (1 - SPARED) / 10**6
     options = ["--resources", f"mem_mb={megabytes:.0f}", f"gpu={len(chosen)}"]
+    asked = cores or str(settings.get("cores", 1))
+    if not asked.isdecimal():  # all, since Snakemake refuses other texts
+        asked = str(granted_cores())
+        options += ["--cores", asked]
     if not chosen:
         return Machine(options, {})
-    share = max(1, _number(cores or str(settings.get("cores", 1))) // len(chosen))
+    share = max(1, int(asked) // len(chosen))
     rules = settings.get("set-resources") or {}
     if not isinstance(rules, dict) or not all(isinstance(each, dict) for each in rules.values()):
         raise ConfigError(
@@ -69,11 +74,6 @@ def _read_profile(file: Path) -> dict[str, Any]:
             f"{file}: {kind}, expected a mapping of Snakemake's options, such as `cores: all`."
         )
     return found
-
-
-def _number(cores: str) -> int:
-    """Return how many cores are requested; Snakemake refuses other texts than numbers."""
-    return int(cores) if cores.isdecimal() else len(os.sched_getaffinity(0))
 
 
 def _chosen_gpus(asked: int | None) -> list[str]:

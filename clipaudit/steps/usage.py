@@ -8,20 +8,22 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+_RUSAGE_BYTES = 1 if sys.platform == "darwin" else 1024  # the unit of its memory
+
 
 def peak_memory_mb() -> int:
     """Return the peak memory of this process or of one of its finished children."""
-    children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    return max(_own_peak_kilobytes(), children) // 1024
+    children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * _RUSAGE_BYTES
+    return max(_own_peak_bytes(), children) // 2**20
 
 
-def _own_peak_kilobytes() -> int:
-    """Return the peak memory of this process; rusage would include its parent's."""
+def _own_peak_bytes() -> int:
+    """Return the peak memory of this process; on Linux, rusage would include its parent's."""
     with suppress(OSError):
         for line in Path("/proc/self/status").read_text().splitlines():
             if line.startswith("VmHWM:"):
-                return int(line.split()[1])
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+                return int(line.split()[1]) * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _RUSAGE_BYTES
 
 
 def cpu_seconds() -> float:

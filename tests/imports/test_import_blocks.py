@@ -51,13 +51,13 @@ def test_a_block_that_the_settings_would_refuse_is_refused(blocks, message):
     ],
 )
 def test_parts_follow_shards_samples_and_cores(monkeypatch, cores, shards, samples, size):
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)))
+    monkeypatch.setattr("clipaudit.imports.blocks.granted_cores", lambda: cores)
 
     assert part_size(shards, samples)[0] == size
 
 
 def test_the_size_of_parts_is_reported(monkeypatch):
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    monkeypatch.setattr("clipaudit.imports.blocks.granted_cores", lambda: 2)
 
     assert part_size(6, 6_000)[1] == (
         "shards_per_part: 3, so 2 parts of some 3,000 samples for 2 cores"

@@ -28,10 +28,19 @@ def given(gpus=None):
     return dict(each.split("=") for each in machine.options if "=" in each) | machine.environment
 
 
-def test_jobs_fit_into_nine_tenths_of_the_memory():
-    total = int(Path("/proc/meminfo").read_text().split()[1]) * 1024 / 10**6
+def test_jobs_fit_into_nine_tenths_of_the_memory(monkeypatch):
+    monkeypatch.setattr("clipaudit.steps.machine.granted_memory", lambda: 16 * 10**9)
 
-    assert int(given()["mem_mb"]) == pytest.approx(0.9 * total, rel=0.01)
+    assert given()["mem_mb"] == "14400"
+
+
+@pytest.mark.parametrize("asked", [None, "all"])
+def test_all_cores_are_those_that_a_container_grants(monkeypatch, asked):
+    monkeypatch.setattr("clipaudit.steps.machine.granted_cores", lambda: 3)
+
+    options = this_machine(str(LOCAL), asked, 0).options
+
+    assert options[options.index("--cores") + 1] == "3"
 
 
 def test_requested_gpus_are_named_and_share_the_cores(program):

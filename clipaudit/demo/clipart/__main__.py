@@ -4,7 +4,6 @@
 """
 
 import logging
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,12 +12,13 @@ from clipaudit.demo.clipart.packages import fetch
 from clipaudit.demo.clipart.shards import write_shards
 from clipaudit.errors import ClipauditError
 from clipaudit.plaintext import plain
+from clipaudit.steps.granted import granted_cores
 
 
 def main(folder: Path, packages: Sequence[Path]) -> None:
     """Fetch, unpack and write; print how many samples each set has, and the unused files."""
     drawings = fetch(folder, packages)
-    summary = write_shards(folder, drawings, processes=len(os.sched_getaffinity(0)))
+    summary = write_shards(folder, drawings, processes=granted_cores())
     for name, samples in summary["samples"].items():
         print(f"{folder}/{name}: {samples:,} drawings")
     for name, reason in summary["refused_pictures"].items():

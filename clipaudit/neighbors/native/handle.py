@@ -1,7 +1,6 @@
 """Wraps a search of the native library, and turns its failures into our errors."""
 
 import ctypes
-import os
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,6 +10,7 @@ from clipaudit.errors import ConfigError, StepError
 from clipaudit.neighbors.interface import NORM_LIMIT, RowBest, check_norms, vector_norms
 from clipaudit.neighbors.native.build import LIBRARY
 from clipaudit.neighbors.native.library import find_library
+from clipaudit.steps.granted import granted_cores
 
 MULTIPLE = 32  # of the dimension, in kernel.h
 CERTAIN = NORM_LIMIT * (1 - 1e-4)  # norms below it are within the limit in any order of summing
@@ -34,7 +34,7 @@ class Handle:
         if library is None:
             raise ConfigError("the native search was not compiled here; use the torch backend")
         self.library = library
-        self._threads = threads or len(os.sched_getaffinity(0))
+        self._threads = threads or granted_cores()
         self._vectors = padded(vectors)  # these arrays must outlive the search
         self._starts = np.array(starts, dtype=np.int64)
         self._gaps = None if gaps is None else np.ascontiguousarray(gaps)
