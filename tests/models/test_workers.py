@@ -1,7 +1,9 @@
 import gc
+import shutil
 import subprocess
 import sys
 from multiprocessing import active_children
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import pytest
@@ -41,6 +43,16 @@ def test_items_keep_their_order_at_every_iteration(workers):
 def test_an_error_of_a_worker_is_raised_unchanged(workers):
     with pytest.raises(InputError, match=r"^shard 3 is broken$"):
         list(Workers(fail, workers=workers))
+
+
+@pytest.mark.parametrize(("free", "shared"), [(10**9, True), (0, False)])
+def test_tensors_are_copied_if_shared_memory_lacks_room(monkeypatch, free, shared):
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=free))
+
+    items = list(Workers(count, workers=2))
+
+    assert [item.data.tolist() for item in items] == [[number, number] for number in range(7)]
+    assert [item.data.is_shared() for item in items] == [shared] * 7
 
 
 def test_all_workers_end_with_the_error_of_one():
