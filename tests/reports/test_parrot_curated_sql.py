@@ -441,6 +441,20 @@ def test_every_task_of_the_suite_is_evaluated_or_skipped_with_a_reason():
     assert (rows[2]["status"], rows[2]["reason"]) == ("skipped", "other code")
 
 
+def test_a_task_whose_data_are_too_small_is_left_out_and_not_evaluated():
+    listed = [{"position": 0, "task": "dtd", "title": "DTD", "track": "VTAB", "reason": ""}]
+    views = {
+        "listed": pa.Table.from_pylist(listed),
+        "models": pa.table({"position": [0, 1], "encoder": ["b", "a"], "title": ["B", "A"]}),
+        "suite": view(SUITE, [("a", "dtd", "acc1", 0.0, True)]),  # nothing of b
+    }
+
+    rows = report_table("parrot_suite", views, {}).to_pylist()
+
+    assert [row["status"] for row in rows] == ["left out", "evaluated"]
+    assert [row["reason"] for row in rows] == [None, None]
+
+
 # --- the paper's numbers -------------------------------------------------------------------------
 
 

@@ -1,4 +1,4 @@
--- The tasks of DataComp's suite: each model's results, and skipped tasks.
+-- The tasks of DataComp's suite: each model's results, and tasks without one.
 -- One row per (task, model), in the order of the views `listed` and `models`.
 --
 -- listed  position, task, title, track, reason: why the task is skipped, or ''
@@ -20,12 +20,16 @@ select
     listed.task,
     listed.title,
     listed.track,
-    if(listed.reason = '', 'evaluated', 'skipped') as status,
-    nullif(listed.reason, '') as reason, -- null: the task was evaluated
+    case
+        when listed.reason != '' then 'skipped'
+        when main_metrics.value is null then 'left out'
+        else 'evaluated'
+    end as status, -- evaluated, skipped, or left out: the data are too small
+    nullif(listed.reason, '') as reason, -- null: the task was not skipped
     models.encoder,
     models.title as encoder_title,
     main_metrics.metric, -- the one that DataComp averages, as clip_benchmark names it
-    main_metrics.value, -- from 0 to 1; null: the task was skipped
+    main_metrics.value, -- from 0 to 1; null: the task was not evaluated
 from listed
 cross join models
 left join main_metrics

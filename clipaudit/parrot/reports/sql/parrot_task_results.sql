@@ -57,7 +57,7 @@ select
     listed.title,
     listed.track,
     results.metric,
-    results.value, -- from 0 to 1; null: the set is empty
+    results.value, -- from 0 to 1; null: the set is empty or too small
 from listed
 left join results
     on results.source = listed.source and results.task = listed.task
