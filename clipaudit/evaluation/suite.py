@@ -25,7 +25,7 @@ from sklearn.metrics import balanced_accuracy_score
 
 from clipaudit.errors import TooSmall
 from clipaudit.evaluation.evaluation import all_usable, unit_rows
-from clipaudit.evaluation.suite_associations import association_scores, jaccard_scores
+from clipaudit.evaluation.suite_associations import MANY, association_scores, jaccard_scores
 from clipaudit.evaluation.suite_folders import (
     TaskSamples,
     read_captions,
@@ -38,6 +38,7 @@ from clipaudit.evaluation.suite_folders import (
 from clipaudit.evaluation.suite_metrics import macro_f1, worst_group
 from clipaudit.evaluation.suite_tasks import (
     ACCURACY,
+    JACCARD,
     MACRO_F1,
     RECALL,
     RETRIEVAL,
@@ -54,7 +55,8 @@ METRICS = pa.schema(
     [
         pa.field("task", pa.string(), nullable=False),  # DataComp's name
         pa.field("metric", pa.string(), nullable=False),  # clip_benchmark's name
-        pa.field("value", pa.float64()),  # from 0 to 1; null: acc5 of fewer than five classes
+        # from 0 to 1; null: acc5 of fewer than five classes, or no associations of that size
+        pa.field("value", pa.float64()),
         pa.field("main", pa.bool_(), nullable=False),  # the one that DataComp averages
     ]
 )
@@ -75,7 +77,8 @@ def run_task(clip: Clip, task: SuiteTask, folder: Path, running: Running) -> pa.
     The values depend only on the model, the folder, the batch size and the device. A repeated class
     counts as two classes, and torch's argmax and topk decide ties. Raises StepError for a diverged
     model; InputError for a folder that lacks a file or a shard, for a sample that lacks an image, a
-    label or captions, and for a retrieval set of fewer than ten images.
+    label or captions; TooSmall for a retrieval set of fewer than ten images, and for associations
+    none of which has ten candidates.
     """
     assert not task.missing, f"{task.name} is skipped: {task.missing}"
     if task.kind != "associations":
@@ -139,6 +142,11 @@ def _accuracies(
 def _associate(clip: Clip, task: SuiteTask, folder: Path, running: Running) -> Mapping[str, float]:
     preparation = evaluation_preparation(clip.preprocessing)
     scores = association_scores(folder, _Checked(clip.model, task.name), clip, preparation, running)
+    if all(score.candidates < MANY for score in scores):
+        raise TooSmall(
+            f"{task.title}: {len(scores)} instances, none with {MANY} candidates or more, but "
+            f"{JACCARD} needs one. Fetch the whole set."
+        )
     return jaccard_scores(scores)
 
 

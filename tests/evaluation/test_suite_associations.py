@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from PIL import Image
 from test_suite import BY_NAME, CPU, picture, run, values
 
-from clipaudit.errors import InputError
+from clipaudit.errors import InputError, TooSmall
 from clipaudit.evaluation.suite_associations import (
     Score,
     association_scores,
@@ -100,6 +100,13 @@ def test_the_main_metric_is_over_ten_or_more_candidates(clip, tmp_path):
 
     assert table.to_pylist()[-1]["main"]
     assert 0 <= values(table)["jaccard_score_10-12"] <= 1
+
+
+def test_a_set_without_an_instance_of_ten_candidates_is_too_small(clip, tmp_path):
+    folder = written(tmp_path / "set", [(5, [1]), (6, [0, 5])])
+
+    with pytest.raises(TooSmall, match=r"WinoGAViL: 2 instances, none with 10 candidates"):
+        run(clip, TASK, folder)
 
 
 def test_the_article_matches_the_cue():
