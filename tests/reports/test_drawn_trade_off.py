@@ -1,4 +1,6 @@
+import numpy as np
 import pyarrow as pa
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from clipaudit.reports.drawing import figure_bytes
 from clipaudit.reports.drawings import draw_figure
@@ -32,6 +34,22 @@ def test_the_threshold_of_a_low_recall_is_within_the_panel():
 
     (threshold,) = axes.texts
     assert threshold.get_window_extent().y0 >= axes.get_window_extent().y0
+
+
+def test_the_line_of_the_requested_rate_does_not_cross_the_threshold():
+    (axes,) = draw((57.0, 30.0, 0.75, True)).axes
+    canvas = FigureCanvasAgg(axes.figure)
+    canvas.draw()
+    (threshold,) = axes.texts
+    (line,) = [line for line in axes.lines if line.get_linestyle() == "--"]
+    place = threshold.get_window_extent()
+    at = axes.transData.transform((line.get_xdata()[0], 0))[0]
+    assert place.x0 < at < place.x1
+
+    seen = np.asarray(canvas.buffer_rgba())[::-1, :, :3].astype(int)
+    letters = seen[round(place.y0) : round(place.y1), round(place.x0) : round(place.x1)]
+    grey = (np.ptp(letters, axis=2) < 8) & (letters.max(axis=2) < 200)
+    assert not grey.any()
 
 
 def test_rates_are_plain_numbers():

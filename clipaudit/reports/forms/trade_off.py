@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _HEIGHT = 1.9  # inches, of a panel
 _CHOSEN: dict[str, Any] = {"color": SERIES_COLOURS[1], "marker": "o", "linestyle": "none"}
 _ASKED: dict[str, Any] = {"color": PALETTE["quiet"], "linestyle": "--", "linewidth": 0.8}
+# keeps the dashed line out of a threshold, which is near it in most runs
+_CLEAR: dict[str, Any] = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
 _FLOOR = 0.1  # per million: position of thresholds without a false positive
 _LOWEST = 12  # percent: marks up to here have no room below them
 _TICKS = (_FLOOR, 1, 100, 10_000, 1_000_000)
@@ -84,4 +86,5 @@ def _mark(axes: "matplotlib.axes.Axes", x: float, y: float, threshold: float) ->
         textcoords="offset points",
         color=SERIES_COLOURS[1],
         fontsize=7,
+        bbox=_CLEAR,
     )
