@@ -299,6 +299,16 @@ def test_the_map_works_by_keyboard(map_reader):
     expect(page.locator("#map-said")).to_have_text("No image selected")
 
 
+def test_the_count_of_selected_images_is_a_heading_and_is_announced(map_reader):
+    page = map_reader.open("map.html")
+    expect(page.locator("#map-legend li")).to_have_count(1)
+
+    drag(page, left=0.01, right=0.5)
+
+    expect(page.get_by_role("heading", name="Images selected: 1")).to_have_count(1)
+    expect(page.get_by_role("status")).to_have_text("Images selected: 1")
+
+
 def test_a_colour_of_the_map_shows_only_its_images(map_reader):
     page = map_reader.open("map.html")
     expect(page.locator("#map-legend li")).to_have_count(1)
