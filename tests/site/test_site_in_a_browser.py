@@ -239,6 +239,20 @@ def test_without_scripts_a_table_can_be_read(chromium, tmp_path, monkeypatch):
     assert not page.locator(".needs-js").first.is_visible()
 
 
+@pytest.mark.parametrize("scripts", [True, False])
+def test_the_foot_of_a_page_speaks_of_clicks_only_where_they_lead(
+    chromium, tmp_path, monkeypatch, scripts
+):
+    folder = TinySite(tmp_path, monkeypatch).write()
+    page = chromium.new_context(java_script_enabled=scripts).new_page()
+
+    page.goto(f"file://{folder}/index.html")  # its own tables trace nothing
+
+    told = "Under Tables and Figures, click a number to trace it to its source files."
+    foot = page.locator("footer").inner_text()
+    assert ("click" in foot.lower(), told in foot) == (scripts, scripts)
+
+
 def test_answers_are_saved_as_a_file_usable_in_the_settings(chromium, tmp_path, monkeypatch):
     folder = asking_site(tmp_path, monkeypatch).write()
     page = chromium.new_page()
