@@ -368,5 +368,39 @@ def test_a_drawing_is_printed_on_white(reader):
     assert look(page, "filter") == "none"
 
 
+def test_a_tall_figure_is_printed_on_one_page(reader):
+    page = reader.open("figures/similarity_fig3.html")
+    page.set_viewport_size({"width": 700, "height": 200})
+
+    page.emulate_media(media="print")
+
+    assert 0 < page.locator("img.drawing").bounding_box()["height"] <= 200
+
+
+def test_a_table_of_many_short_columns_fits_a_printed_page(reader):
+    page = reader.open(TABLE)
+    page.set_viewport_size({"width": 700, "height": 1000})
+    page.evaluate(
+        "for (const row of document.querySelectorAll('.why tr'))"
+        " for (let more = 0; more < 4; more++) row.append(row.lastElementChild.cloneNode(true))"
+    )
+
+    page.emulate_media(media="print")
+
+    assert page.locator(".why").evaluate("table => table.scrollWidth") <= 700
+
+
+def test_a_printed_table_has_no_signs_of_buttons(reader):
+    page = reader.open(TABLE)
+
+    page.emulate_media(media="print")
+
+    assert not page.get_by_text("Click a heading to sort").is_visible()
+    heading = page.locator(".why thead th").first
+    arrow = heading.evaluate("heading => getComputedStyle(heading, '::after').content")
+    button = heading.locator("button").evaluate("button => getComputedStyle(button).display")
+    assert (arrow, button) == ("none", "contents")
+
+
 def look(page, of):
     return page.locator("img.drawing").evaluate("(image, of) => getComputedStyle(image)[of]", of)
