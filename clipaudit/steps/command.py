@@ -1,6 +1,8 @@
 """Build the snakemake command of this workflow for any folder, and find its profile."""
 
 import difflib
+import getpass
+import os
 import re
 import sys
 import tempfile
@@ -26,10 +28,11 @@ def snakemake_command(
 ) -> list[str]:
     """Return the command that makes `targets`; `further` are other Snakemake options.
 
-    Python's -P prevents importing modules from the current folder, which holds data. Raise
-    ConfigError if Snakemake's cache cannot be written.
+    Python's -P prevents importing modules from the current folder, which holds data. The variable
+    USER is set if this user has no name. Raise ConfigError if Snakemake's cache cannot be written.
     """
     _refuse_unwritable_cache()
+    _name_user()
     settings = ["--configfile", *map(str, configfiles)] if configfiles else []
     start = [sys.executable, "-P", "-m", "snakemake", *workflow_arguments()]
     return [*start, "--profile", profile_path(profile), *settings, *further, "--", *targets]
@@ -106,6 +109,14 @@ def _refuse_unwritable_cache() -> None:
             f"{cache}: cannot be written ({error.strerror}), and Snakemake needs this folder. Set "
             "XDG_CACHE_HOME to a folder that you can write to, and start the same command again."
         ) from error
+
+
+def _name_user() -> None:
+    """Name a user whom the system does not know, as in many containers: Snakemake needs a name."""
+    try:
+        getpass.getuser()
+    except (KeyError, OSError):  # OSError since Python 3.13
+        os.environ["USER"] = str(os.getuid())
 
 
 def _own_folders() -> tuple[str, str, str]:

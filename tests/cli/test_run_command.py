@@ -1,5 +1,6 @@
 """The snakemake command that `clipaudit run` runs."""
 
+import getpass
 import os
 import sys
 from base64 import b64encode
@@ -115,6 +116,17 @@ def test_a_user_without_a_home_is_told_to_set_one(monkeypatch):
 
     with pytest.raises(ConfigError, match="HOME: not set, and this user has no home folder"):
         run_command((), "local", None)
+
+
+def test_a_user_without_a_name_gets_one_for_snakemake(monkeypatch, tmp_path):
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.setenv(name, "")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr(os, "getuid", lambda: 4_000_000_000)  # has no entry in passwd
+
+    run_command((), "local", None)
+
+    assert getpass.getuser() == "4000000000"
 
 
 @pytest.mark.parametrize(
