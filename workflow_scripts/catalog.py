@@ -18,6 +18,5 @@ with reporting(snakemake):
     target = Path(snakemake.output.catalog)
     run = parse_settings(snakemake.config)
     with replaced(target, for_group=True) as spare:
-        spare.unlink()  # DuckDB makes it
         write_catalog(catalog_files(results, store, actions), actions, spare, run)
     keep_packed(store)

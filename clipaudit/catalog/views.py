@@ -8,6 +8,7 @@ could not use. `duckdb_columns()` gives column meanings.
 """
 
 import shlex
+import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +20,7 @@ import pyarrow.parquet as pq
 from duckdb.func import ARROW
 
 from clipaudit.catalog.columns import comment_views
+from clipaudit.catalog.lockable import lockable, written_elsewhere
 from clipaudit.catalog.parts import audit_parts
 from clipaudit.catalog.refusals import refusal
 from clipaudit.catalog.sqltext import identifier, literal
@@ -76,6 +78,17 @@ def write_catalog(
     groups: dict[str, list[CatalogFile]] = {}
     for file in files:
         groups.setdefault(file.view, []).append(file)
+    with written_elsewhere() as made:
+        _write(groups, actions, made, run)
+        shutil.copyfile(made, path)
+
+
+def _write(
+    groups: Mapping[str, Sequence[CatalogFile]],
+    actions: Mapping[str, Record],
+    path: Path,
+    run: Settings | None,
+) -> None:
     with duckdb.connect(str(path)) as connection:
         connection.execute("begin")  # one write to disk for all views and comments
         write_tables(connection, groups, actions)
@@ -184,7 +197,10 @@ def open_catalog(
     if not path.is_file():
         asked = shlex.quote(str(path))
         raise StoreError(f"{path}: no such catalog. Run `clipaudit run SETTINGS {asked}` first.")
-    with duckdb.connect(str(path), read_only=True) as connection:
+    with (
+        lockable(path) as readable,
+        duckdb.connect(str(readable), read_only=True) as connection,
+    ):
         paths = connection.execute("select path from files").fetchall()
         folders = sorted({str(Path(file).parents[1]) for (file,) in paths})
         if store is not None:

@@ -82,6 +82,8 @@ def _continued(folder: Path, holds: str) -> Iterator[None]:
             raise InputError(
                 f"{folder}: another command is writing it. Wait for it, or name another folder."
             ) from error
+        except OSError:
+            pass  # the disk cannot lock files
         mark.seek(0)
         found = mark.read().strip()
         if found not in ("", holds):

@@ -11,6 +11,7 @@ from pathlib import Path
 import duckdb
 from markupsafe import Markup
 
+from clipaudit.catalog.lockable import lockable
 from clipaudit.catalog.parts import AuditPart, audit_part
 from clipaudit.catalog.samples.catalog import Address
 from clipaudit.catalog.samples.fate import fate_at
@@ -79,7 +80,10 @@ def with_pictures(page: LookPage, written: Mapping[Address, ShownPicture]) -> Lo
 
 def _drawn(catalog: Path, look: Look) -> list[Address]:
     """Return the samples with the lowest digest of seed and address, whatever the row order."""
-    with duckdb.connect(str(catalog), read_only=True) as connection:
+    with (
+        lockable(catalog) as readable,
+        duckdb.connect(str(readable), read_only=True) as connection,
+    ):
         if not {"corpus", "shard", "row"} <= set(view_columns(connection).get(look.view, ())):
             return []
         rows = connection.execute(

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from clipaudit.catalog.columns import meaning
+from clipaudit.catalog.lockable import lockable
 from clipaudit.catalog.parts import Colour, audit_parts
 from clipaudit.catalog.samples.catalog import Address, SampleCatalog
 from clipaudit.catalog.scores import column_name, free_name
@@ -99,7 +100,10 @@ def map_pages(catalog: Path, run: Settings) -> list[MapPage]:
 
     Each sample has its row of the view `audit`, computed over only these samples.
     """
-    with duckdb.connect(str(catalog), read_only=True) as connection:
+    with (
+        lockable(catalog) as readable,
+        duckdb.connect(str(readable), read_only=True) as connection,
+    ):
         known = SampleCatalog(connection)
         if not known.has("maps", "encoder", "corpus"):
             return []

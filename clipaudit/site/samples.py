@@ -13,6 +13,7 @@ from typing import Any
 import duckdb
 from markupsafe import Markup
 
+from clipaudit.catalog.lockable import lockable
 from clipaudit.catalog.parts import audit_parts
 from clipaudit.catalog.samples.catalog import Address, SampleCatalog
 from clipaudit.catalog.samples.fate import fate_at
@@ -231,8 +232,8 @@ def excerpt(catalog: Path, addresses: Iterable[Address]) -> Iterator[duckdb.Duck
 
     Each view is read once; reading hundreds of samples one by one would take minutes.
     """
-    with duckdb.connect() as connection:
-        connection.execute("attach $catalog as whole (read_only)", {"catalog": str(catalog)})
+    with lockable(catalog) as readable, duckdb.connect() as connection:
+        connection.execute("attach $catalog as whole (read_only)", {"catalog": str(readable)})
         connection.execute("create temp table wanted (shard int, row int)")
         values = ", ".join(f"({each.shard}, {each.row})" for each in addresses)
         if values:

@@ -217,6 +217,18 @@ def test_a_folder_of_other_files_is_refused_and_unchanged(run):
     assert content(run.folder / "kept") == {"00000.tar": b"mine"}
 
 
+def test_shards_are_written_on_a_disk_that_cannot_lock(run, monkeypatch):
+    def refuse(file, how):
+        raise OSError(38, "Function not implemented")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+
+    answer = ask(run, "large/pruned", "--to", run.folder / "kept")
+
+    assert answer.exit_code == 0
+    assert (run.folder / "kept/00000.tar").is_file()
+
+
 def test_a_folder_that_another_command_is_writing_is_refused(run):
     output = run.folder / "kept"
     ask(run, "large/pruned", "--to", output)
