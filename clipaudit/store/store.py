@@ -12,6 +12,7 @@ and nothing else, so that identical content gives a byte-identical pointer.
 """
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
@@ -298,13 +299,23 @@ def put_back(aside: Path, path: Path) -> bool:
 def link_object(link: Path, target: Path) -> None:
     """Make `link` a relative symbolic link to `target`, replacing an old one atomically.
 
-    The results folder may itself be a link; `..` then starts in the folder that it leads to.
+    The results folder may itself be a link; `..` then starts in the folder that it leads to. Raises
+    StoreError for a disk without symbolic links, such as some that are a bucket.
     """
     link.parent.mkdir(parents=True, exist_ok=True)
     relative = os.path.relpath(target, os.path.realpath(link.parent))
     spare = link.with_name(f".{link.name}.{os.getpid()}")
     spare.unlink(missing_ok=True)
-    spare.symlink_to(relative)
+    try:
+        spare.symlink_to(relative)
+    except OSError as error:
+        if error.errno not in (errno.EPERM, errno.ENOSYS, errno.ENOTSUP):
+            raise
+        raise StoreError(
+            f"{link.parent}: this disk has no symbolic links ({error.strerror}), and results are "
+            "links into the store. Keep both on another disk: by `results` and `store` in the "
+            "settings, or by --to of `clipaudit audit`."
+        ) from error
     os.replace(spare, link)
 
 

@@ -1,3 +1,4 @@
+import errno
 import os
 import shutil
 import threading
@@ -201,6 +202,19 @@ def test_links_lead_to_the_object_if_a_folder_is_itself_a_link(tmp_path, moved):
     link_object(link, Store(tmp_path / "store").path(pointer.digest))
 
     assert link.read_bytes() == b"rows"
+
+
+@pytest.mark.parametrize("number", [errno.EPERM, errno.ENOSYS])
+def test_a_disk_without_symbolic_links_is_one_message(tmp_path, monkeypatch, number):
+    def refuse(path, target):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(type(tmp_path), "symlink_to", refuse)
+
+    with pytest.raises(
+        StoreError, match=r"/results: this disk has no symbolic links .*Keep both on another"
+    ):
+        link_object(tmp_path / "results/a.parquet", tmp_path / "store/one")
 
 
 def test_a_small_text_is_replaced_completely(tmp_path):
