@@ -224,10 +224,11 @@ def _table(page: MapPage) -> pa.Table:
 
 
 def _data(page: MapPage, pages: Mapping[tuple[str, int, int], str]) -> dict[str, Any]:
-    """Return the data for the script; places are fractions of the longer axis, 0 to 1."""
+    """Return the data for the script; places are fractions of the longer axis, around 0.5."""
     places = np.array([[point["x"], point["y"]] for point in page.points], np.float64)
     places -= places.min(axis=0)
     places /= max(places.max(), np.finfo(np.float32).tiny)
+    places += (1 - places.max(axis=0)) / 2
     corpora = list(dict.fromkeys(point["corpus"] for point in page.points))
     return {
         "places": places.round(4).tolist(),

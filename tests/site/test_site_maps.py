@@ -38,8 +38,8 @@ def test_without_a_map_no_page_links_to_one(tmp_path, monkeypatch):
     assert "map.html" not in (folder / "index.html").read_text()
 
 
-def test_places_are_shares_of_the_longer_axis(site):
-    assert points(site.write())["places"] == [[0, 0], [1, 0]]
+def test_places_are_shares_of_the_longer_axis_and_centred_on_the_shorter(site):
+    assert points(site.write())["places"] == [[0, 0.5], [1, 0.5]]
 
 
 def test_samples_link_to_their_pages_and_control_characters_are_escaped(site):
