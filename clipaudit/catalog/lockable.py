@@ -32,7 +32,7 @@ def written_elsewhere() -> Iterator[Path]:
         path.touch()
         if not _can_lock(path):
             raise StoreError(
-                f"{folder}: files cannot be locked there, and DuckDB needs it. Set TMPDIR to a "
+                f"{folder}: files cannot be locked there, and DuckDB needs locks. Set TMPDIR to a "
                 "folder on a disk of this machine, and start the same command again."
             )
         path.unlink()  # DuckDB refuses an empty file

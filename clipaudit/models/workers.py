@@ -58,7 +58,7 @@ class _Copied(NamedTuple):
 
 
 def _sent(item: Any) -> Any:  # noqa: ANN401
-    """Return what a worker sends: the item, or a copy if shared memory may lack room for those."""
+    """Return what a worker sends: the item, or a copy if shared memory may lack room for it."""
     worker = get_worker_info()
     if worker is None or not SHARED_MEMORY.exists():  # no processes, or another system's memory
         return item

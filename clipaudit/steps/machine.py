@@ -44,13 +44,13 @@ def this_machine(profile: str, cores: str | None, gpus: int | None) -> Machine:
     chosen = _chosen_gpus(gpus)
     megabytes = granted_memory() * (1 - SPARED) / 10**6
     options = ["--resources", f"mem_mb={megabytes:.0f}", f"gpu={len(chosen)}"]
-    asked = cores or str(settings.get("cores", 1))
-    if not asked.isdecimal():  # all, since Snakemake refuses other texts
-        asked = str(granted_cores())
-        options += ["--cores", asked]
+    used = cores or str(settings.get("cores", 1))
+    number = int(used) if used.isdecimal() else granted_cores()
+    if used == "all":  # Snakemake refuses other texts
+        options += ["--cores", str(number)]
     if not chosen:
         return Machine(options, {})
-    share = max(1, int(asked) // len(chosen))
+    share = max(1, number // len(chosen))
     rules = settings.get("set-resources") or {}
     if not isinstance(rules, dict) or not all(isinstance(each, dict) for each in rules.values()):
         raise ConfigError(

@@ -8,9 +8,9 @@ from clipaudit.errors import ConfigError
 
 
 def refuse_other_encodings() -> None:
-    """Raise ConfigError if Python takes names and contents of files for other text than UTF-8.
+    """Raise ConfigError unless Python reads files, and names of files, as UTF-8.
 
-    It does so with a locale such as `en_US.ISO-8859-1`; with C and POSIX it does not.
+    With the locales C and POSIX it does; with others, such as `en_US.ISO-8859-1`, it does not.
     """
     for encoding in (sys.getfilesystemencoding(), locale.getpreferredencoding(False)):
         name = codecs.lookup(encoding).name

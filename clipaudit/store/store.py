@@ -300,7 +300,7 @@ def link_object(link: Path, target: Path) -> None:
     """Make `link` a relative symbolic link to `target`, replacing an old one atomically.
 
     The results folder may itself be a link; `..` then starts in the folder that it leads to. Raises
-    StoreError for a disk without symbolic links, such as some that are a bucket.
+    StoreError for a disk without symbolic links, such as a mounted bucket.
     """
     link.parent.mkdir(parents=True, exist_ok=True)
     relative = os.path.relpath(target, os.path.realpath(link.parent))
