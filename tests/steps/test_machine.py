@@ -43,6 +43,12 @@ def test_all_cores_are_those_that_a_container_grants(monkeypatch, asked):
     assert options[options.index("--cores") + 1] == "3"
 
 
+def test_a_profiles_misspelt_cores_are_left_to_snakemake(tmp_path):
+    (tmp_path / "config.yaml").write_text("cores: many\n")
+
+    assert "--cores" not in this_machine(str(tmp_path), None, 0).options
+
+
 def test_requested_gpus_are_named_and_share_the_cores(program):
     found = given(gpus=2)
 
