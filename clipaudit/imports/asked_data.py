@@ -30,7 +30,7 @@ from clipaudit.corpora.shards import (
 from clipaudit.errors import ConfigError, InputError
 from clipaudit.imports.asked_encoder import encoder_name, encoder_sections
 from clipaudit.imports.blocks import block_text, file_patterns, refuse_if_not_utf8
-from clipaudit.imports.folder_tables import TABLE_ENDINGS, names_images, read_table
+from clipaudit.imports.folder_tables import TABLE_ENDINGS, lies_within, names_images, read_table
 from clipaudit.imports.image_folder import list_folder, list_table, listed_notes
 from clipaudit.imports.plain_shards import find_shards
 from clipaudit.imports.recognition import TAR_ENDINGS, recognise
@@ -228,8 +228,8 @@ def _refuse_shared(
         if shared or (not found[test] and not found[each] and _nested(test, each)):
             raise InputError(
                 f"{plain(min(shared, default=test))}: in DATA and in --against, so each of its "
-                "images would be its own copy. Name DATA without it. Without --against, images of "
-                "DATA that repeat others are found."
+                "images would be its own copy. Name DATA without it, for example by a table of its "
+                "images. Without --against, images of DATA that repeat others are found."
             )
 
 
@@ -237,9 +237,14 @@ def _real(file: str) -> str:
     return file if is_url(file) else os.path.realpath(file)
 
 
-def _nested(one: str, other: str) -> bool:
-    """Return whether two folders or tables are the same, or one folder contains the other."""
-    paths = [os.path.realpath(one), os.path.realpath(other)]
+def _nested(test: str, each: str) -> bool:
+    """Return whether two folders or tables are the same, or one folder contains the other.
+
+    A test set's table stands for the folder of the images that it names.
+    """
+    if os.path.isfile(test) and os.path.isdir(each):
+        return lies_within(read_table(Path(test))[0], Path(each).resolve())
+    paths = [os.path.realpath(test), os.path.realpath(each)]
     common = os.path.commonpath(paths)
     return paths[0] == paths[1] or (common in paths and all(map(os.path.isdir, paths)))
 

@@ -162,7 +162,7 @@ def link_home(folder: Path) -> Path:
 
 
 def lies_within(path: Path, folder: Path) -> bool:
-    """Return whether a file, with links resolved, is in a folder, whose path is resolved."""
+    """Return whether a path, with links resolved, is in a folder, whose path is resolved."""
     return path.resolve().is_relative_to(folder)
 
 

@@ -331,6 +331,7 @@ def test_files_without_data_are_refused_before_anything_is_written(
         ("pictures", "pictures/cats"),
         ("pictures/cats", "pictures"),
         ("pairs.csv", "pairs.csv"),
+        ("pictures", "pairs.csv"),
     ],
 )
 def test_a_test_set_among_the_training_data_is_refused(data, train, test):
@@ -341,6 +342,14 @@ def test_a_test_set_among_the_training_data_is_refused(data, train, test):
     with pytest.raises(InputError, match=r": in DATA and in --against, so each of its images"):
         settings(data, ["bare", train], [test])
     assert not (data / "audit").exists()
+
+
+def test_two_tables_of_images_in_one_folder_are_compared(data):
+    (data / "pictures/cats/two.png").write_bytes(png())
+    for name in ("one", "two"):
+        (data / f"{name}.csv").write_text(f"image\npictures/cats/{name}.png\n")
+
+    assert set(settings(data, ["one.csv"], ["two.csv"])["corpora"]) == {"train", "two"}
 
 
 def test_a_folder_that_contains_the_output_is_not_read(data):
