@@ -27,18 +27,19 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     return f" Known names: {', '.join(known[:_LISTED])}{more}."
 
 
-def similar_path(missing: Path, *, folders: bool = False) -> Path | None:
+def similar_path(missing: Path, *, folders: bool = False, but: Path | None = None) -> Path | None:
     """Return an existing path whose name resembles that of a missing one, beside it; None if none.
 
     If the folder around it is missing, too, look for one similar to that. With `folders`, only
-    folders count.
+    folders count. The file `but` is never suggested.
     """
     beside = missing.parent
     if beside != missing and not os.path.exists(beside):  # Path.exists fails for a long name
         return similar_path(beside, folders=True)
     if not os.path.isdir(beside):
         return None
-    names = [each.name for each in beside.iterdir() if each.is_dir() or not folders]
+    others = (each for each in beside.iterdir() if but is None or each.resolve() != but.resolve())
+    names = [each.name for each in others if each.is_dir() or not folders]
     near = difflib.get_close_matches(missing.name, names, n=1)
     return beside / near[0] if near else None
 

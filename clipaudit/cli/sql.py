@@ -55,6 +55,8 @@ def sql(
         raise click.UsageError("Parquet needs a file. Give --output FILE.")
     if output is not None and query is None:
         raise click.UsageError("--output needs a QUERY.")
+    if query is not None and not query.strip():
+        raise click.UsageError("QUERY is empty. Is a variable of the shell not set?")
     is_command = query is not None and query.lstrip().startswith(".")
     if output is not None and is_command:
         raise click.UsageError(f"{query} can only be printed. Remove --output.")

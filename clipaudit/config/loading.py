@@ -74,7 +74,7 @@ def extended(content: Json, *, by: tuple[Path, ...] = ()) -> dict[str, Any]:
         )
     below = shipped(Path(content["extends"]))
     if not below.exists():
-        near = similar_path(below)
+        near = similar_path(below, but=by[-1] if by else None)
         raise ConfigError(
             f"{f'{by[-1]}: ' if by else ''}extends {below}, which does not exist. "
             + (f"Did you mean {near}?" if near else f"It is relative to {Path.cwd()}.")

@@ -23,6 +23,8 @@ MAX_GROUP_BYTES = 1 << 31  # of the images of a row group, unpacked: all of them
 PAGE_BYTES = 1 << 20  # read at once
 _NAMES = ("image", "img", "picture", "jpg", "jpeg", "png", "webp", "image_bytes", "bytes")
 _ENDINGS = ((b"\x89PNG", "png"), (b"RIFF", "webp"))  # else JPEG: names do not matter further on
+_ONE = "Name one of them `image`."
+_FETCH = "Images that it only names must be fetched, for example with img2dataset."
 
 
 def table_samples(path: Path, wanted: Callable[[int], bool] | None) -> Iterator[RawSample]:
@@ -76,7 +78,7 @@ def image_column(schema: pa.Schema, path: Path) -> str:
         what = f"{len(found)} columns of images" if found else "no column of images"
         held = ", ".join(plain(f"{field.name} ({field.type})")[:80] for field in fields[:20])
         raise InputError(
-            f"{path}: {what} (bytes, or bytes and path) among {held}. Name one of them `image`."
+            f"{path}: {what} (bytes, or bytes and path) among {held}. {_ONE if found else _FETCH}"
         )
     return str(found[0])
 

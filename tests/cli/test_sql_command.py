@@ -77,6 +77,14 @@ def test_a_mistake_is_one_message(run, query, message):
     assert "Traceback" not in answer.output
 
 
+@pytest.mark.parametrize("query", ["", " \n"])
+def test_an_unset_variable_of_the_shell_is_no_query(run, query):
+    answer = run(query)
+
+    assert answer.exit_code == 2
+    assert "QUERY is empty. Is a variable of the shell not set?" in answer.output
+
+
 def test_tables_are_listed_without_a_query(run):
     answer = run()
 

@@ -215,6 +215,13 @@ def test_a_misspelt_file_to_extend_is_answered_with_a_similar_one(tmp_path):
         read_settings(tmp_path / "run.yaml")
 
 
+def test_a_file_is_not_told_to_extend_itself(tmp_path):
+    (tmp_path / "run2.yaml").write_text(f"extends: {tmp_path}/run.yaml\n")
+
+    with pytest.raises(ConfigError, match=r"run\.yaml, which does not exist\. It is relative to"):
+        read_settings(tmp_path / "run2.yaml")
+
+
 @pytest.mark.parametrize("below", [["a.yaml", "b.yaml"], 5])
 def test_settings_extend_one_file(below):
     with pytest.raises(ConfigError, match=r"extends: .* is no path; name one file"):

@@ -94,8 +94,14 @@ def test_the_column_of_images_is_found(tmp_path, columns, metadata, image):
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"text": ["a"] * 5}, r"no column of images .* among text \(string\)\. Name one of them"),
-        ({"a": PICTURES, "b": PICTURES}, r"2 columns of images .* among a \(binary\), b"),
+        (
+            {"text": ["a"] * 5},
+            r"no column of images .* among text \(string\)\. Images that it only nam",
+        ),
+        (
+            {"a": PICTURES, "b": PICTURES},
+            r"2 columns of images .* among a \(binary\), b \(binary\)\. Name one of",
+        ),
         ({"image": [1] * 5}, r"no column of images .* among image \(int64\)"),
     ],
 )

@@ -111,6 +111,16 @@ def test_json_beside_an_image_is_kept(folder, tmp_path):
     assert first == {"author": "me", "path": "cats/a.png"}
 
 
+def test_a_field_of_a_table_replaces_the_same_field_of_json(folder, tmp_path):
+    (folder / "cats/a.json").write_text('{"author": "me", "year": 1999}')
+    (folder / "metadata.csv").write_text("file_name,author\ncats/a.png,you\n")
+
+    import_folder(folder, "photos", tmp_path / "lists")
+
+    first = json.loads(indexed(tmp_path / "lists")["metadata"][0].as_py())
+    assert first == {"author": "you", "path": "cats/a.png", "year": 1999}
+
+
 @pytest.mark.parametrize("text", [b"[1]", b"{", b"\xff", b""])
 def test_an_image_with_bad_json_is_dropped_as_in_a_tar(folder, tmp_path, text):
     (folder / "dogs/b.v2.json").write_bytes(text)
