@@ -117,7 +117,8 @@ _Summed = tuple[_Moments, _Moments | None]
 def _summed(block: Block, measure: str) -> _Summed:
     """Return the moments of a block's differences, and of their changes."""
     by_set = block.sets[:, :, None] == np.arange(len(RECORD_SETS))
-    inside = by_set.reshape(len(block.sets), -1).astype(np.float64)
+    columns = block.sets.shape[1] * len(RECORD_SETS)
+    inside = by_set.reshape(-1, columns).astype(np.float64)
     changes = _Moments.of(block.changes[measure], inside) if block.changes else None
     return _Moments.of(block.differences[measure], inside), changes
 

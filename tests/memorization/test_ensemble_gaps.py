@@ -8,6 +8,7 @@ from clipaudit.memorization.ensemble_gaps import ENSEMBLE_GAPS, ensemble_gaps
 from clipaudit.memorization.ensembles import EnsemblePart, SeedPart
 from clipaudit.memorization.false_alarms import World, recalls, simulated
 from clipaudit.memorization.measures import AttackedPart, measure
+from clipaudit.memorization.recall import RECALLS
 
 SAMPLES = pa.table(
     {
@@ -22,8 +23,8 @@ def world(*, records=60, **changes):
     return World(records=records, **changes)
 
 
-def gaps(part, sources=("simulated",)):
-    table = ensemble_gaps([part], sources, neighbors=[10])
+def gaps(*parts, sources=("simulated",)):
+    table = ensemble_gaps(parts, sources, neighbors=[10])
     assert table.schema == ENSEMBLE_GAPS
     return {(row["source"], row["target"], row["measure"]): row for row in table.to_pylist()}
 
@@ -79,6 +80,22 @@ def test_parts_of_a_source_add_up():
 
     for name in ("value", "low", "high"):
         assert np.array(found[name]) == pytest.approx(np.array(whole[name]), abs=1e-11)
+
+
+def test_a_part_without_any_labelled_image_changes_nothing():
+    part = simulated(np.random.default_rng(2), world(memorized=0.2))
+    none = pa.array(np.zeros(60), pa.int32())
+    place = RECALLS.get_field_index("truths")
+    seeds = [
+        SeedPart(
+            seed.recalls_a.set_column(place, RECALLS.field(place), none),
+            seed.recalls_b.set_column(place, RECALLS.field(place), none),
+            seed.kept,
+        )
+        for seed in part.seeds
+    ]
+
+    assert gaps(part) == gaps(part, EnsemblePart("simulated", seeds))
 
 
 def test_the_interval_over_records_equals_resampling_them():
