@@ -157,7 +157,12 @@ def calibrate_encoder(
     found = [cosines(embed(block), known) for block in blocks]
     repeats = _repeats(originals, [hashed(test_views(each)) for each in originals])
     measured = measure_similarities(
-        copies, repeats, lambda: found, originals=len(originals), per_million=per_million
+        copies,
+        repeats,
+        lambda: found,
+        originals=len(originals),
+        per_million=per_million,
+        given=similarity,
     )
     choice = _choice(measured, per_million, similarity)
     return _calibrated(

@@ -75,14 +75,15 @@ def measure_similarities(
     *,
     originals: int,
     per_million: float = 1.0,
+    given: float | None = None,
 ) -> Measured:
     """Return what up to 200 similarities find: the pairs at least that similar.
 
     As `measure_distances`, but blocks are `Float64["m originals"]`, and read twice: each call of
-    `blocks` gives them again. Thresholds are similarities that occur. One of them is exactly the
-    loosest with at most `per_million` false positives per million negative pairs. To find it, the
-    nearest negative pairs are held, one more than the rate allows. Without copies there are no
-    thresholds.
+    `blocks` gives them again. Thresholds are similarities that occur, and the `given` one. One of
+    them is exactly the loosest with at most `per_million` false positives per million negative
+    pairs. To find it, the nearest negative pairs are held, one more than the rate allows. Without
+    copies there are no thresholds.
     """
     spared = Spared(repeats, originals)
     pairs = spared.count_negatives(copies)
@@ -93,6 +94,8 @@ def measure_similarities(
         nearest.add(-negatives)
     distances = np.concatenate(own)
     thresholds = _candidates(distances, nearest.sorted(), allowed)
+    if given is not None and len(distances):
+        thresholds = np.union1d(thresholds, -given)
     counts = np.zeros(len(thresholds), np.int64)
     for _, negatives in separate(copies, spared, blocks()):
         counts += _count_within(-negatives, thresholds)

@@ -68,18 +68,29 @@ def test_thumbnails_find_images_too_flat_for_a_hash():
     assert shares(found, "found")["jpeg"] == 1
 
 
-def test_an_encoder_is_calibrated_on_its_own_similarities():
+@pytest.fixture(scope="module")
+def by_colour():
+    """An encoder of mean colours, calibrated at a given similarity."""
+
     def embed(images):
         means = np.array([image.mean(axis=(0, 1)) for image in images])
         return (means / np.linalg.norm(means, axis=1, keepdims=True)).astype(np.float16)
 
     red, blue = np.array([[[250, 10, 10]]]), np.array([[[10, 10, 250]]])
     pair = [np.broadcast_to(c, (40, 40, 3)).astype(np.uint8) for c in (red, blue)]
+    return calibrate_encoder("mean", pair, embed, per_million=1.0, similarity=0.999)
 
-    found = calibrate_encoder("mean", pair, embed, per_million=1.0, similarity=0.999)
 
-    assert shares(found, "found")["jpeg"] == 1
-    assert shares(found, "found")["channels swapped"] == 0
+def test_an_encoder_is_calibrated_on_its_own_similarities(by_colour):
+    assert shares(by_colour, "found")["jpeg"] == 1
+    assert shares(by_colour, "found")["channels swapped"] == 0
+
+
+def test_the_row_of_a_given_similarity_is_that_similarity_itself(by_colour):
+    (row,) = [row for row in by_colour.thresholds.to_pylist() if row["chosen"]]
+
+    assert row["threshold"] == 0.999
+    assert row["recall"] == np.mean(np.array(by_colour.calibration["found"]))
 
 
 def test_originals_are_the_first_in_a_seeded_order_over_all_corpora():

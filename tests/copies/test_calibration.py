@@ -10,7 +10,7 @@ from clipaudit.copies.calibration import (
     measure_similarities,
 )
 from clipaudit.copies.calibration_pairs import MadeCopies, is_within, pairs_within
-from clipaudit.copies.thresholds import allowed_positives, choose_threshold
+from clipaudit.copies.thresholds import allowed_positives, choose_threshold, row_of
 from clipaudit.copies.transformations import Way
 
 NO_REPEATS = np.empty((0, 2), np.int64)
@@ -131,6 +131,22 @@ def test_many_similarities_give_few_thresholds_including_the_chosen_one():
     allowed = allowed_positives(3000 * 39, 5000)
     assert len(curve.thresholds) <= 200
     assert curve.false_positives[choose_threshold(curve, per_million=5000).row] == allowed == 585
+
+
+def test_a_given_similarity_has_a_row_with_the_counts_of_its_own_pairs():
+    rng = np.random.default_rng(0)
+    original = np.repeat([0, 1], 1500)
+    values = rng.uniform(size=(3000, 2))
+
+    curve, mine = measure_similarities(
+        copies_of(original), NO_REPEATS, lambda: [values], originals=2, given=0.7123
+    )
+
+    row = row_of(curve, 0.7123)
+    assert curve.thresholds[row] == 0.7123
+    assert curve.found[row] == np.count_nonzero(mine >= 0.7123)
+    negative = values[np.arange(3000), 1 - original]
+    assert curve.false_positives[row] == np.count_nonzero(negative >= 0.7123)
 
 
 @given(cases(), st.integers(0, 40))
