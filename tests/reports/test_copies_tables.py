@@ -290,3 +290,16 @@ def test_the_table_shows_the_chosen_thresholds_and_those_in_the_settings():
         (31.0, False, "too few pairs"),
         (0.9, True, None),
     ]
+
+
+def test_similarities_that_find_equally_many_copies_come_with_the_strictest_first():
+    curve = [(0.9, 0, 0.4), (0.8, 2, 0.5), (0.7, 5, 0.5), (0.6, 9, 0.6)]
+    rows = [
+        threshold("own", value, chosen=False) | {"false_positives": false, "recall": recall}
+        for value, false, recall in curve
+    ]
+    table = pa.Table.from_pylist(rows[::-1], THRESHOLDS)
+
+    drawn = report_table("copies_trade_off", {"thresholds": table, "methods": METHODS}, {})
+
+    assert drawn["threshold"].to_pylist() == [0.9, 0.8, 0.7, 0.6]

@@ -18,4 +18,8 @@ select
     thresholds.asked_per_million,
 from thresholds
 inner join methods on methods.method = thresholds.method
-order by methods.position, thresholds.recall, thresholds.threshold
+order by
+    methods.position,
+    thresholds.recall,
+    thresholds.false_positives,
+    thresholds.threshold
