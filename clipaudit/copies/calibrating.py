@@ -108,10 +108,6 @@ def calibrate_hashes(
     rows = [row for _, row in found]
     blocks = [np.array(rows, np.int64).reshape(numbers, len(originals))]
     repeats = _repeats(originals, views)
-    measured = measure_distances(
-        copies, repeats, blocks, originals=len(originals), largest=MAX_DISTANCE
-    )
-    choice = _choice(measured, per_million, distance, advised=ADVISED_DISTANCE)
     thumbnails = np.array(
         [
             near_thumbnails(copy, views[at])
@@ -119,6 +115,15 @@ def calibrate_hashes(
         ],
         dtype=bool,
     )
+    measured = measure_distances(
+        copies,
+        repeats,
+        blocks,
+        originals=len(originals),
+        largest=MAX_DISTANCE,
+        also_found=thumbnails,
+    )
+    choice = _choice(measured, per_million, distance, advised=ADVISED_DISTANCE)
 
     def directly(copy: int, original: int) -> bool:
         within = -1 if choice.threshold is None else choice.threshold

@@ -47,13 +47,15 @@ def measure_distances(
     *,
     originals: int,
     largest: int = LARGEST_DISTANCE,
+    also_found: Bool[np.ndarray, " c"] | None = None,
 ) -> Measured:
     """Return what each of the distances 0 to `largest` finds: the pairs at most that far apart.
 
     A block, `Integer["m originals"]`, holds the distances of the next m copies to all originals.
     Blocks are read once, and one is held. `repeats` are pairs of originals that are copies of each
-    other; a chain of them counts only if all its pairs are given. Raises ValueError for blocks
-    that do not fit the copies.
+    other; a chain of them counts only if all its pairs are given. `also_found` are the copies that
+    are found in another way, at every distance. Raises ValueError for blocks that do not fit the
+    copies.
     """
     own = [np.empty(0, np.int64)]
     counts = np.zeros(largest + 2, np.int64)  # the last one: beyond all thresholds
@@ -61,7 +63,8 @@ def measure_distances(
         own.append(mine.astype(np.int64))
         counts += np.bincount(np.minimum(negatives, largest + 1), minlength=largest + 2)
     distances, thresholds = np.concatenate(own), np.arange(largest + 1)
-    found = _count_within(distances, thresholds)
+    nearest = distances if also_found is None else np.where(also_found, 0, distances)
+    found = _count_within(nearest, thresholds)
     pairs = int(counts.sum())
     return Measured(
         Curve(thresholds, counts[:-1].cumsum(), found, pairs, len(distances)), distances

@@ -31,7 +31,7 @@ THRESHOLDS = pa.schema(
         pa.field("false_positives", pa.int64(), nullable=False),  # negative pairs within it
         pa.field("per_million", pa.float64()),  # null: there are no negative pairs
         pa.field("per_million_high", pa.float64()),  # the Clopper-Pearson bound of 95 %
-        pa.field("recall", pa.float64()),  # of the made copies; null: there are none
+        pa.field("recall", pa.float64()),  # share of the made copies found; null: there are none
         pa.field("chosen", pa.bool_(), nullable=False),
         # of the false positives, those that verification calls copies; null: not verified
         pa.field("verified_false_positives", pa.int64()),
@@ -47,7 +47,7 @@ class Curve:
 
     thresholds: Num[np.ndarray, " t"]
     false_positives: Int64[np.ndarray, " t"]
-    found: Int64[np.ndarray, " t"]  # copies whose original is within the threshold
+    found: Int64[np.ndarray, " t"]  # copies whose original is a candidate at the threshold
     negative_pairs: int
     copies: int
 

@@ -68,6 +68,13 @@ def test_thumbnails_find_images_too_flat_for_a_hash():
     assert shares(found, "found")["jpeg"] == 1
 
 
+def test_the_recall_of_the_chosen_distance_counts_copies_found_by_thumbnails():
+    found = calibrate_hashes([flat(200), flat(20)], per_million=1.0, distance=31)
+
+    (row,) = [row for row in found.thresholds.to_pylist() if row["chosen"]]
+    assert row["recall"] == np.mean(np.array(found.calibration["found"])) > 0
+
+
 @pytest.fixture(scope="module")
 def by_colour():
     """An encoder of mean colours, calibrated at a given similarity."""
