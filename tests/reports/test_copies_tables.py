@@ -1,16 +1,22 @@
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
 import pytest
 from scipy.stats import binomtest, t
 
+from clipaudit.config.loading import parse_settings, read_settings
 from clipaudit.copies.calibration import CALIBRATION
 from clipaudit.copies.kinds import COPIES
+from clipaudit.copies.reports.figures import copies_figures
+from clipaudit.copies.reports.layouts import LAYOUTS
 from clipaudit.copies.thresholds import THRESHOLDS
 from clipaudit.copies.verified import PAIRS
 from clipaudit.reports.forms.dots import draw_dots
 from clipaudit.reports.intervals import beta_bounds, exact_interval
 from clipaudit.reports.tables import report_table
 
+MICRO = Path(__file__).parents[2] / "config/micro_copies.yaml"
 LABELS = [("testset", pa.string()), ("corpus", pa.string())]
 KINDS = pa.table({"position": range(len(COPIES)), "kind": list(COPIES)})
 METHODS = pa.table(
@@ -147,6 +153,14 @@ def test_the_figure_shows_the_share_of_images_with_a_copy_per_test_set(testsets)
     assert (val["low"], val["high"]) == pytest.approx((0.0063, 0.8059), abs=1e-4)
     options = {"x_label": "images with a copy (%)", "scale": "percent", "empty": "no images"}
     assert draw_dots(table, options).axes[0].get_title(loc="left") == "in web"
+
+
+def test_the_figure_of_shares_states_its_intervals_as_the_table_does():
+    run = parse_settings(read_settings(MICRO))
+
+    captions = copies_figures(run)["copies_shares"].caption, LAYOUTS["copies_summary"].caption
+
+    assert all("exact, with equal test images as one draw" in each for each in captions)
 
 
 def test_pairs_are_listed_nearest_first_without_lookalikes(testsets):

@@ -36,7 +36,8 @@ def _shares(run: Settings, audit: Copies) -> ReportFigure:
         ReportTable("copies_shares", inputs, relations, {"title": train}),
         "dots",
         f"Images of each test set that have a copy in {train} (%): the same image, "
-        "re-encoded, resized or edited. Exact 95 % intervals.",
+        "re-encoded, resized or edited. 95 % intervals are exact, with equal test images as one "
+        "draw.",
         {"x_label": "images with a copy (%)", "scale": "percent", "empty": "no images"},
         f"How much of each test set is in {train}",
     )
