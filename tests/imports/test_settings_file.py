@@ -51,13 +51,14 @@ def test_every_other_line_stays_unchanged(path):
     assert path.read_text() == TEXT.replace("of March\n", f"of March\n{added}")
 
 
-def test_line_ends_of_windows_are_kept(path):
-    path.write_bytes(TEXT.replace("\n", "\r\n").encode())
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_line_ends_are_kept(path, line_end):
+    path.write_bytes(TEXT.replace("\n", line_end).encode())
 
     add_blocks(path, BLOCK, force=False)
 
     added = "  web:\n    shards: web/{0..1}.tar\n    captions: text\n"
-    expected = TEXT.replace("of March\n", f"of March\n{added}").replace("\n", "\r\n")
+    expected = TEXT.replace("of March\n", f"of March\n{added}").replace("\n", line_end)
     assert path.read_bytes().decode() == expected
 
 
