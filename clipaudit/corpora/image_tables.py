@@ -6,7 +6,7 @@ become the sample's JSON, with the path of the image as `path`; its key is the n
 
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,6 @@ MAX_GROUP_BYTES = 1 << 31  # of the images of a row group, unpacked: all of them
 PAGE_BYTES = 1 << 20  # read at once
 _NAMES = ("image", "img", "picture", "jpg", "jpeg", "png", "webp", "image_bytes", "bytes")
 _ENDINGS = ((b"\x89PNG", "png"), (b"RIFF", "webp"))  # else JPEG: names do not matter further on
-_ONE = "Name one of them `image`."
-_FETCH = "Images that it only names must be fetched, for example with img2dataset."
 
 
 def table_samples(path: Path, wanted: Callable[[int], bool] | None) -> Iterator[RawSample]:
@@ -77,19 +75,29 @@ def image_column(schema: pa.Schema, path: Path) -> str:
     if len(found) != 1:
         what = f"{len(found)} columns of images" if found else "no column of images"
         held = ", ".join(plain(f"{field.name} ({field.type})")[:80] for field in fields[:20])
-        raise InputError(
-            f"{path}: {what} (bytes, or bytes and path) among {held}. {_ONE if found else _FETCH}"
-        )
+        advice = "Name one of them `image`." if found else _without_images(fields)
+        raise InputError(f"{path}: {what} (bytes, or bytes and path) among {held}. {advice}")
     return str(found[0])
+
+
+def _without_images(fields: Sequence[pa.Field]) -> str:
+    """Return the next step for a file without a column of images."""
+    for field in fields:
+        if _is_list(field.type) and holds_images(field.type.value_field):
+            return f"Column {plain(field.name)} holds lists of images: write a row for each image."
+    if any(field.name.lower() == "url" for field in fields):
+        return "It lists URLs: name the tars or folder of the images downloaded from them."
+    return "Images are read from the file itself: add their bytes as a column."
 
 
 def _called_images(schema: pa.Schema) -> set[str]:
     """Return the columns that the library `datasets` wrote as images."""
     try:
         features = json.loads((schema.metadata or {})[b"huggingface"])["info"]["features"]
-        return {name for name, told in features.items() if told.get("_type") == "Image"}
+        kinds = {name: told for name, told in features.items() if isinstance(told, dict)}
     except (KeyError, ValueError, AttributeError, TypeError):
         return set()  # written by something else
+    return {name for name, told in kinds.items() if told.get("_type") == "Image"}
 
 
 def holds_images(field: pa.Field) -> bool:
@@ -126,12 +134,16 @@ def _json_columns(schema: pa.Schema, image: str) -> list[str]:
 
 def fits_json(kind: pa.DataType) -> bool:
     """Return whether values are texts, numbers, or lists of these."""
-    lists = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
-    if any(holds(kind) for holds in (*lists, pa.types.is_dictionary)):
+    if _is_list(kind) or pa.types.is_dictionary(kind):
         return fits_json(kind.value_type)
     texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
     numbers = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean)
     return any(fits(kind) for fits in (*texts, *numbers))
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    lists = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+    return any(is_kind(kind) for is_kind in lists)
 
 
 def _group(

@@ -18,6 +18,8 @@ IMAGES = pa.array(
     pa.struct([("bytes", pa.binary()), ("path", pa.string())]),
 )
 FEATURES = json.dumps({"info": {"features": {"scan": {"_type": "Image"}}}})
+LIST = [{"dtype": "string", "_type": "Value"}]  # a list's type, as `datasets` 3 writes it
+WITH_A_LIST = json.dumps({"info": {"features": {"tags": LIST, "scan": {"_type": "Image"}}}})
 
 
 def write(path, group_rows=2, metadata=None, **columns):
@@ -81,6 +83,7 @@ def test_only_wanted_rows_are_yielded_but_all_are_checked(tmp_path, wanted, grou
     [
         ({"image": IMAGES, "mask": IMAGES}, None, "image"),
         ({"scan": PICTURES, "image": PICTURES}, {"huggingface": FEATURES}, "scan"),
+        ({"scan": PICTURES, "image": PICTURES}, {"huggingface": WITH_A_LIST}, "scan"),
         ({"jpg": PICTURES, "blob": PICTURES}, None, "jpg"),
         ({"blob": pa.array(PICTURES, pa.large_binary())}, None, "blob"),
     ],
@@ -96,13 +99,15 @@ def test_the_column_of_images_is_found(tmp_path, columns, metadata, image):
     [
         (
             {"text": ["a"] * 5},
-            r"no column of images .* among text \(string\)\. Images that it only nam",
+            r"no column of images .* among text \(string\)\. Images are read from the fi",
         ),
         (
             {"a": PICTURES, "b": PICTURES},
             r"2 columns of images .* among a \(binary\), b \(binary\)\. Name one of",
         ),
         ({"image": [1] * 5}, r"no column of images .* among image \(int64\)"),
+        ({"image": [[each] for each in IMAGES.to_pylist()]}, r"lists of images: write a row for"),
+        ({"url": ["a"] * 5, "text": ["b"] * 5}, r"It lists URLs: name the tars or folder"),
     ],
 )
 def test_a_file_without_one_column_of_images_is_refused(tmp_path, columns, message):
