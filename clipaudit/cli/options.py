@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import click
 
 from clipaudit.errors import ClipauditError, InputError
+from clipaudit.plaintext import plain
 from clipaudit.store.disks import disk_error
 from clipaudit.store.encodings import refuse_other_encodings
 from clipaudit.suggestions import cd_first, similar_path
@@ -47,9 +49,23 @@ class Group(click.Group):
             ) from error
         except Exception as error:
             refused = disk_error(error, among="the store, the results or the output")
-            if refused is None:
+            if refused is not None:
+                raise click.ClickException(str(refused)) from error
+            if not _lacks_memory(error):
                 raise
-            raise click.ClickException(str(refused)) from error
+            said = str(error).partition("\n")[0] or "MemoryError"
+            raise click.ClickException(
+                f"the memory does not suffice ({plain(said)}). Allow this process more (`ulimit "
+                "-v`, or the memory of the job or container), and start the same command again: "
+                "finished work is kept."
+            ) from error
+
+
+def _lacks_memory(error: Exception) -> bool:
+    """Return whether Python, Arrow, whose error is also a MemoryError, or DuckDB got no memory."""
+    duckdb = sys.modules.get("duckdb")  # do not import it for this
+    in_duckdb = duckdb is not None and isinstance(error, duckdb.OutOfMemoryException)
+    return in_duckdb or isinstance(error, MemoryError)
 
 
 Decorator = Callable[[Any], Any]

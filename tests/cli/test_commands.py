@@ -3,6 +3,7 @@ import subprocess
 import sys
 
 import click
+import duckdb
 import pytest
 from click.testing import CliRunner
 
@@ -135,6 +136,25 @@ def test_an_output_that_cannot_be_encoded_is_one_message():
         "Error: the output's encoding, latin-1, lacks '\\u202f'. "
         "Set PYTHONIOENCODING=utf-8 and start the same command again.\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (MemoryError(), "MemoryError"),
+        (duckdb.OutOfMemoryException("Out of Memory Error: no block\n\nSet x."), "no block"),
+    ],
+)
+def test_memory_that_does_not_suffice_is_one_message(error, said):
+    @click.command
+    def fails():
+        raise error
+
+    answer = CliRunner().invoke(Group(commands=[fails]), ["fails"])
+
+    assert answer.exit_code == 1
+    assert f"{said}). Allow this process more" in answer.output
+    assert answer.output.count("\n") == 1
 
 
 @pytest.mark.parametrize("stream", ["stdin", "stdout", "stderr"])
