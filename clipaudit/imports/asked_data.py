@@ -72,6 +72,7 @@ def find_corpora(
     _refuse_names((*data, *against), to)
     files = {each: _files(each, say) for each in (*data, *against)}  # before anything is written
     _refuse_shared(files, data, against)
+    _refuse_twice([each for each in data if not files[each]])
     to, earlier = to.absolute(), _earlier(settings) if settings else {}
     shards, texts = [], TextFields(caption)
     for each in data:
@@ -230,6 +231,19 @@ def _refuse_shared(
                 f"{plain(min(shared, default=test))}: in DATA and in --against, so each of its "
                 "images would be its own copy. Name DATA without it, for example by a table of its "
                 "images. Without --against, images of DATA that repeat others are found."
+            )
+
+
+def _refuse_twice(folders: Sequence[str]) -> None:
+    """Raise InputError for a folder of images within another one of DATA, or a link to it.
+
+    One that is named twice by the same path is read once.
+    """
+    for one, other in itertools.combinations(folders, 2):
+        if os.path.abspath(one) != os.path.abspath(other) and _nested(one, other):
+            raise InputError(
+                f"{plain(one)} and {plain(other)}: both in DATA, and one contains the other or "
+                "links to it, so images would count as repeats of themselves. Name one of them."
             )
 
 

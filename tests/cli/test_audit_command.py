@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -321,6 +322,16 @@ def test_files_without_data_are_refused_before_anything_is_written(
         settings(data, ["pictures", *([] if against else [argument])], [argument] * against)
 
     assert not (data / "audit").exists()
+
+
+@pytest.mark.parametrize("other", ["pictures/inner", "link"])
+def test_images_of_a_folder_and_of_one_within_it_are_not_called_repeats(data, other):
+    (data / "pictures/inner").mkdir()
+    shutil.copy(next((data / "pictures").rglob("*.png")), data / "pictures/inner/x.png")
+    (data / "link").symlink_to(data / "pictures")
+
+    with pytest.raises(InputError, match=r"both in DATA, and one contains the other or links"):
+        settings(data, ["pictures", other])
 
 
 @pytest.mark.parametrize(
