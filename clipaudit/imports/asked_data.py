@@ -235,11 +235,11 @@ def _refuse_shared(
 
 
 def _refuse_twice(folders: Sequence[str]) -> None:
-    """Raise InputError for a folder of images within another one of DATA, or a link to it.
+    """Raise InputError for a folder or table of images within another folder of DATA, or a link.
 
     One that is named twice by the same path is read once.
     """
-    for one, other in itertools.combinations(folders, 2):
+    for one, other in itertools.permutations(folders, 2):
         if os.path.abspath(one) != os.path.abspath(other) and _nested(one, other):
             raise InputError(
                 f"{plain(one)} and {plain(other)}: both in DATA, and one contains the other or "

@@ -324,11 +324,12 @@ def test_files_without_data_are_refused_before_anything_is_written(
     assert not (data / "audit").exists()
 
 
-@pytest.mark.parametrize("other", ["pictures/inner", "link"])
+@pytest.mark.parametrize("other", ["pictures/inner", "link", "cats.csv"])
 def test_images_of_a_folder_and_of_one_within_it_are_not_called_repeats(data, other):
     (data / "pictures/inner").mkdir()
     shutil.copy(next((data / "pictures").rglob("*.png")), data / "pictures/inner/x.png")
     (data / "link").symlink_to(data / "pictures")
+    (data / "cats.csv").write_text("image\npictures/cats/one.png\n")
 
     with pytest.raises(InputError, match=r"both in DATA, and one contains the other or links"):
         settings(data, ["pictures", other])
