@@ -72,7 +72,7 @@ def find_corpora(
     _refuse_names((*data, *against), to)
     files = {each: _files(each, say) for each in (*data, *against)}  # before anything is written
     _refuse_shared(files, data, against)
-    _refuse_twice([each for each in data if not files[each]])
+    _refuse_twice(files, data)
     to, earlier = to.absolute(), _earlier(settings) if settings else {}
     shards, texts = [], TextFields(caption)
     for each in data:
@@ -234,13 +234,17 @@ def _refuse_shared(
             )
 
 
-def _refuse_twice(folders: Sequence[str]) -> None:
-    """Raise InputError for a folder or table of images within another folder of DATA, or a link.
+def _refuse_twice(files: Mapping[str, list[str]], data: Sequence[str]) -> None:
+    """Raise InputError for files, or folders of images, that two of DATA name by different paths.
 
-    One that is named twice by the same path is read once.
+    What is named twice by the same path is read once.
     """
-    for one, other in itertools.permutations(folders, 2):
-        if os.path.abspath(one) != os.path.abspath(other) and _nested(one, other):
+    paths = {each: {_real(file): file for file in files[each]} for each in data}
+    for one, other in itertools.permutations(dict.fromkeys(data), 2):
+        shared = paths[one].keys() & paths[other].keys()
+        linked = any(paths[one][file] != paths[other][file] for file in shared)
+        among = not files[one] and not files[other] and _nested(one, other)
+        if linked or (among and os.path.abspath(one) != os.path.abspath(other)):
             raise InputError(
                 f"{plain(one)} and {plain(other)}: both in DATA, and one contains the other or "
                 "links to it, so images would count as repeats of themselves. Name one of them."
