@@ -306,6 +306,12 @@ def test_the_table_shows_the_chosen_thresholds_and_those_in_the_settings():
     ]
 
 
+def test_the_caption_does_not_call_a_threshold_of_the_settings_the_loosest_within_the_rate():
+    caption = LAYOUTS["copies_thresholds"].caption
+
+    assert "Unless the settings give it or a note says otherwise, it is the loosest" in caption
+
+
 def test_similarities_that_find_equally_many_copies_come_with_the_strictest_first():
     curve = [(0.9, 0, 0.4), (0.8, 2, 0.5), (0.7, 5, 0.5), (0.6, 9, 0.6)]
     rows = [

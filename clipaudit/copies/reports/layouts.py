@@ -113,8 +113,9 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
     "copies_thresholds": Listing(
         title="The threshold of each method, and its false candidates",
         caption="The threshold of each method: the largest distance of two hashes, in bits of 256, "
-        "or the lowest similarity. It is the loosest at which false candidates, among pairs of "
-        "different images, stay within the requested rate.",
+        "or the lowest similarity. Unless the settings give it or a note says otherwise, it is the "
+        "loosest at which false candidates, among pairs of different images, stay within the "
+        "requested rate.",
         corner="Method",
         name=lambda row: row["method_title"],
         fields={
