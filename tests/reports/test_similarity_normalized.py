@@ -77,6 +77,18 @@ def test_a_sample_exactly_at_the_gap_is_in_the_last_bin(normalized):
     ]
 
 
+def test_no_sample_below_the_gap_is_shown_beyond_it(normalized):
+    gaps = [place / 100 for place in range(1, 100)]
+    similarities = [
+        ("small", "sketch", 0, row, float(np.nextafter(gap, 0)), 0, row)
+        for row, gap in enumerate(gaps)
+    ]
+
+    table = normalized(similarities, {"sketch": gaps}, {"sketch": []}).slice(1)
+
+    assert shown(table, "bin_high", "samples") == [(1.0, len(gaps))]
+
+
 @pytest.mark.parametrize("gap", [0.0, -0.2])
 def test_samples_without_a_normalized_similarity_are_counted(normalized, gap):
     similarities = [

@@ -30,7 +30,8 @@ gaps as (
 
 -- A sample's similarity to its most similar test image, relative to that image's gap. Without a
 -- positive gap it has no meaning: such samples have no bin, and are counted. A sample on the gap, at
--- 1, is in the last bin below 1. No sample of either corpus is above 1.
+-- 1, or so near that the quotient is rounded to 1, is in the last bin below 1. No sample of either
+-- corpus is above 1.
 normalized as (
     select
         similarities.corpus = $large as is_large,
@@ -39,7 +40,8 @@ normalized as (
         similarities.row,
         case
             when gaps.gap <= 0 then null
-            when similarities.similarity = gaps.gap then $bins - 1
+            when similarities.similarity <= gaps.gap
+                then least(floor($bins * similarities.similarity / gaps.gap), $bins - 1)
             else floor($bins * similarities.similarity / gaps.gap)
         end::int as bin,
     from similarities
