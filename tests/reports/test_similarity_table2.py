@@ -2,7 +2,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+from clipaudit.reports.rendering import to_markdown
 from clipaudit.reports.tables import report_table
+from clipaudit.similarity.reports.answer import similarity_answer
 
 PARAMETERS = {
     "small": "small",
@@ -118,6 +120,16 @@ def test_a_calibrated_threshold_includes_its_own_value(table2):
     table = table2(of_large(below, border, 0.95), calibrated=thresholds)
 
     assert counted(table, "near_duplicates", "distance", "note")[0] == (2, 1 - border, None)
+
+
+def test_images_at_a_calibrated_threshold_are_not_said_to_be_nearer_than_it(table2):
+    table = table2(of_large(1.0, 1.0, 0.9), calibrated=[(1.0, True)])
+
+    said = " ".join(
+        each.text for each in similarity_answer({"similarity_table2": table.to_pylist()}).sentences
+    )
+    assert "2 of 3 images have a near duplicate in L-400M (1 - similarity at most 0)" in said
+    assert "L-400M (at 0 or nearer)" in to_markdown("similarity_table2", table)
 
 
 @pytest.mark.parametrize("thresholds", [[], [(0.9, False)]])

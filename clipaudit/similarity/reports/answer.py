@@ -170,10 +170,11 @@ def _excess(tables: Tables, blind: Sequence[Row]) -> Iterator[Sentence]:
 def _near_duplicates(tables: Tables) -> Iterator[Sentence]:
     for row in tables.get("similarity_table2", ()):
         if row["share"] is not None:
+            within = "at most" if row.get("is_calibrated") else "below"
             text = (
                 f"{plain(row['testset_title'])}: {count(row['near_duplicates'])} of "
                 f"{count(row['images'])} images have a near duplicate in "
-                f"{plain(row['corpus_title'])} (1 - similarity below "
+                f"{plain(row['corpus_title'])} (1 - similarity {within} "
                 f"{row['distance']:.3g}), {measured(row, 'share', unit=' %')}."
             )
             yield Sentence(text, "similarity_table2")

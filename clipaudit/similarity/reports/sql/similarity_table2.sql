@@ -127,6 +127,7 @@ select
     if(shares.note is null, shares.share_interval.low, null) as share_low,
     if(shares.note is null, shares.share_interval.high, null) as share_high,
     shares.distance, -- a near duplicate is nearer: 1 - similarity
+    $near_duplicate_distance::double is null as is_calibrated, -- it may also be just as far
     shares.note, -- why near duplicates are not counted; null: they are
     published_sizes.value::bigint as published_images,
     published_counts.value::bigint as published_near_duplicates,
