@@ -10,6 +10,7 @@ from clipaudit.copies.calibration import CALIBRATION
 from clipaudit.copies.kinds import COPIES
 from clipaudit.copies.reports.figures import copies_figures
 from clipaudit.copies.reports.layouts import LAYOUTS
+from clipaudit.copies.reports.tables import copies_tables
 from clipaudit.copies.thresholds import THRESHOLDS
 from clipaudit.copies.verified import PAIRS
 from clipaudit.reports.forms.dots import draw_dots
@@ -161,6 +162,25 @@ def test_the_figure_of_shares_states_its_intervals_as_the_table_does():
     captions = copies_figures(run)["copies_shares"].caption, LAYOUTS["copies_summary"].caption
 
     assert all("exact, with equal test images as one draw" in each for each in captions)
+
+
+def sampled():
+    settings = read_settings(MICRO)
+    settings["copies"]["sample"] = 60
+    return parse_settings(settings)
+
+
+def test_the_figure_of_shares_says_that_a_sample_gives_lower_bounds():
+    caption = copies_figures(sampled())["copies_shares"].caption
+
+    assert "If web has more, counts of test images" in caption
+    assert "are lower bounds" in caption
+
+
+def test_the_summary_says_lower_bounds_only_of_a_sample_of_fewer_images():
+    (note,) = copies_tables(sampled())["copies_summary"].notes
+
+    assert note.startswith("Up to 60 images of web were searched, drawn with seed 0. If web has")
 
 
 def test_pairs_are_listed_nearest_first_without_lookalikes(testsets):

@@ -2,7 +2,13 @@
 
 from clipaudit.config.settings import Settings
 from clipaudit.copies.manifests import searched_sets
-from clipaudit.copies.reports.tables import KINDS, calibration_files, methods, pair_files
+from clipaudit.copies.reports.tables import (
+    KINDS,
+    calibration_files,
+    methods,
+    pair_files,
+    sample_notes,
+)
 from clipaudit.copies.settings import Copies
 from clipaudit.reports.specification import (
     ReportFigure,
@@ -32,12 +38,15 @@ def _shares(run: Settings, audit: Copies) -> ReportFigure:
         "copies": pair_files(run, audit),
     }
     relations = {"testsets": corpus_rows(run, "testset", tests), "kinds": KINDS}
+    caption = (
+        f"Images of each test set that have a copy in {train} (%): the same image, "
+        "re-encoded, resized or edited. 95 % intervals are exact, with equal test images as one "
+        "draw."
+    )
     return ReportFigure(
         ReportTable("copies_shares", inputs, relations, {"title": train}),
         "dots",
-        f"Images of each test set that have a copy in {train} (%): the same image, "
-        "re-encoded, resized or edited. 95 % intervals are exact, with equal test images as one "
-        "draw.",
+        " ".join([caption, *sample_notes(run, audit)]),
         {"x_label": "images with a copy (%)", "scale": "percent", "empty": "no images"},
         f"How much of each test set is in {train}",
     )

@@ -142,11 +142,19 @@ def _thresholds(run: Settings, audit: Copies) -> ReportTable:
 
 def _notes(run: Settings, audit: Copies) -> list[str]:
     """Return notes on what was left out: corpora without images, and the limits of a sample."""
-    notes = left_out(run, audit)
-    if audit.sample is not None:
-        notes.append(
-            f"Up to {audit.sample} images of {run.title(audit.train)} were searched, drawn with "
-            f"seed {audit.seed}: counts of test images and of repeats are lower bounds, and "
-            "intervals of training images that are copies are for the whole corpus."
-        )
-    return notes
+    return [*left_out(run, audit), *sample_notes(run, audit)]
+
+
+def sample_notes(run: Settings, audit: Copies) -> list[str]:
+    """Return the note on the limits of a sample; none if all images are searched.
+
+    How many images there are is not known before the run.
+    """
+    if audit.sample is None:
+        return []
+    train = run.title(audit.train)
+    return [
+        f"Up to {audit.sample} images of {train} were searched, drawn with seed {audit.seed}. If "
+        f"{train} has more, counts of test images and of repeats are lower bounds, and intervals "
+        "of training images that are copies are for the whole corpus."
+    ]
