@@ -183,6 +183,12 @@ def test_the_summary_says_lower_bounds_only_of_a_sample_of_fewer_images():
     assert note.startswith("Up to 60 images of web were searched, drawn with seed 0. If web has")
 
 
+def test_planted_copies_outside_of_a_sample_are_said_to_be_beyond_the_search():
+    (note,) = copies_tables(sampled())["copies_planted"].notes
+
+    assert note.startswith("Planted are those of all images of web, but up to 60 of them were")
+
+
 def test_pairs_are_listed_nearest_first_without_lookalikes(testsets):
     found = copies(
         ("val", 3, 9, "lookalike"), ("val", 1, 5, "edited"), ("val", 2, 6, "identical pixels")

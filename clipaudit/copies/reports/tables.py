@@ -125,9 +125,14 @@ def _planted(run: Settings, audit: Copies) -> ReportTable:
     tests = searched_sets(run, audit)
     searched = [*tests, audit.train] if audit.repeats else tests
     relations = {"searched_sets": corpus_rows(run, "testset", searched)}
-    return ReportTable(
-        "copies_planted", {"planted": [f"planted_copies/{audit.train}.json"]}, relations
-    )
+    notes = []
+    if audit.sample is not None:
+        notes.append(
+            f"Planted are those of all images of {run.title(audit.train)}, but up to "
+            f"{audit.sample} of them were searched: a copy outside this sample cannot be found."
+        )
+    inputs = {"planted": [f"planted_copies/{audit.train}.json"]}
+    return ReportTable("copies_planted", inputs, relations, notes=notes)
 
 
 def _calibration(run: Settings, audit: Copies) -> ReportTable:
