@@ -75,7 +75,7 @@ class Deduplication(WithinClusters):
 
     def floor(self) -> float | None:
         """Return the lowest threshold that the rule `paper` needs; None for other rules."""
-        return min(self.threshold, *self.sweep) if self.rule == "paper" else None
+        return min([self.threshold, *self.sweep]) if self.rule == "paper" else None
 
     def groups(self, parts: int) -> list[str]:
         """Return the names of the groups of clusters of a corpus of `parts`, in order, a job each.

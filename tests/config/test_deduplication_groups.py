@@ -12,3 +12,9 @@ def test_groups_follow_the_parts_if_clusters_follow_the_data():
 
     assert len(settings.groups(3)) == 3
     assert len(settings.groups(1_000)) == 100
+
+
+def test_the_rule_of_the_paper_needs_no_thresholds_besides_its_own():
+    settings = Deduplication(threshold=0.5, rule="paper", sweep=[])
+
+    assert settings.floor() == 0.5
