@@ -48,6 +48,18 @@ def test_every_line_but_the_first_is_named(name):
     assert all(line.name for line in others)
 
 
+@pytest.mark.parametrize(
+    "name", ["memorization_evidence", "memorization_gaps", "memorization_records"]
+)
+def test_captions_compare_with_the_hold_out_set_only_if_it_exists(tables, name):
+    sources = {"scenes": {"train": 600, "public": 3000}}
+    (note,) = tables(seeds=2)[name].notes
+    (without,) = tables(seeds=2, sources=sources)[name].notes
+
+    assert "of the hold-out, which" in note or "hold-out is in neither set" in note
+    assert "no hold-out" in without or "without a hold-out" in without
+
+
 def test_without_the_audit_there_are_no_tables():
     settings = read_settings(DEMO)
     del settings["memorization"]

@@ -127,9 +127,7 @@ _METRICS = (
 )
 _TARGETS = (
     " \N{LEFT SINGLE QUOTATION MARK}A against B\N{RIGHT SINGLE QUOTATION MARK}: records of A, the "
-    "target model trained on A, the reference model on B. The hold-out is in neither set: a gap of "
-    "the model of A on it is a difference between training runs, not memorization. It cancels "
-    "from the mean of both directions; a single direction is stated net of it."
+    "target model trained on A, the reference model on B."
 )
 _LOSSES = (
     " Final losses are means over the last epoch, target first: a reference that is trained less "
@@ -297,9 +295,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         "of public images that predict. Objects: those of the image that the target and the "
         "reference model recall, out of all it shows. Gaps are target minus reference; similarity "
         "is to the nearest image of a test set; the rate is that of caption words written in the "
-        "image. Some records of the hold-out, which no model was trained on, have as large a "
-        "gap: the more of them, the less a listed record shows by itself. Captions are cut after "
-        "100 letters.",
+        "image. Captions are cut after 100 letters.",
         corner="Caption (set; source, shard, row)",
         lead="Objects",
         row="record",

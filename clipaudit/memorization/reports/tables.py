@@ -151,6 +151,7 @@ def gaps(run: Settings, audit: Memorization) -> ReportTable:
             "utility": utility[0] if utility else "",
             "utility_title": run.title(utility[0]) if utility else "",
         },
+        notes=[_of_directions(audit)],
     )
 
 
@@ -195,6 +196,21 @@ def evidence(run: Settings, audit: Memorization) -> ReportTable:
             ),
             "sources": _sources(run, audit),
         },
+        notes=[_of_directions(audit)],
+    )
+
+
+def _of_directions(audit: Memorization) -> str:
+    """Return the caption's sentences on gaps of single directions."""
+    if not audit.held_out:
+        return (
+            "There is no hold-out, so a gap of a single direction may be a difference between "
+            "training runs. It cancels from the mean of both directions."
+        )
+    return (
+        "The hold-out is in neither set: a gap of the model of A on it is a difference between "
+        "training runs, not memorization. It cancels from the mean of both directions; a single "
+        "direction is stated net of it."
     )
 
 
@@ -249,6 +265,17 @@ def records(run: Settings, audit: Memorization) -> ReportTable:
             "quantities": _quantities(run, audit, ["recall_gap", "precision_gap"]),
         },
         parameters={"limit": LISTED, **_others(run, audit).parameters},
+        notes=[_of_luck(audit)],
+    )
+
+
+def _of_luck(audit: Memorization) -> str:
+    """Return the caption's sentence on what a large gap of a single record shows."""
+    if not audit.held_out:
+        return "They are chosen by this gap, and without a hold-out luck may explain it."
+    return (
+        "Some records of the hold-out, which no model was trained on, have as large a gap: the "
+        "more of them, the less a listed record shows by itself."
     )
 
 
