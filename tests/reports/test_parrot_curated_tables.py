@@ -448,3 +448,11 @@ def test_relations_have_columns_of_one_type(run, suite, name):
 
     for rows in relations.values():
         assert pa.null() not in pa.Table.from_pylist(list(rows)).schema.types
+
+
+def test_the_table_of_filters_explains_every_filter_and_where_scores_are_stated():
+    caption = LAYOUTS["parrot_filters"].caption
+
+    assert "(basic)" in caption
+    assert "(text-based)" in caption
+    assert "stated by the samples or by files" in caption

@@ -360,7 +360,8 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         "Models trained on sets of equal size that filters choose, beside random sets and sets "
         "without text: the samples with the highest score by the audit's encoder, with the highest "
         "masked score, that of the image with all text erased (T-MARS), or with the highest score "
-        "stated by the samples.",
+        "stated by the samples or by files; those that DataComp's basic filter keeps (basic); or "
+        "those whose caption names a word of the list in the settings (text-based).",
         score=True,
     ),
     "parrot_table10": _ablation(
