@@ -1,9 +1,11 @@
 import pyarrow as pa
+import pytest
 
 from clipaudit.embeddings.encoder_check import ENCODER_CHECK
 from clipaudit.reports.layouts import MISSING
 from clipaudit.reports.rendering import to_markdown
 from clipaudit.reports.tables import published_values, report_table
+from clipaudit.similarity.reports.layouts import LAYOUTS
 
 
 def checked(encoder, corpus, **numbers):
@@ -43,3 +45,10 @@ def test_each_encoder_and_test_set_has_a_row_in_order():
     assert [cell.strip() for cell in lines[5].split("|")[1:-1]] == [
         *("B/16", "Val", "5", "0.9995", MISSING, MISSING, MISSING, "1.2", "4", "no"),
     ]
+
+
+@pytest.mark.parametrize(("samples", "said"), [(0, "not judged"), (9, "not judged"), (10, "yes")])
+def test_an_encoder_is_not_said_to_distinguish_too_few_images(samples, said):
+    row = checked("first", "val", samples=samples)
+
+    assert LAYOUTS["similarity_encoders"].fields["Distinguishes"](row) == said

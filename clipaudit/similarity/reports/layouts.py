@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from clipaudit.embeddings.encoder_check import FEWEST
 from clipaudit.plaindata import Row
 from clipaudit.reports.layouts import (
     MISSING,
@@ -40,6 +41,12 @@ def _measure(row: Row) -> str:
 
 def _measure_interval(row: Row) -> str:
     return interval(row["value_low"], row["value_high"], sign=row["measure"] in _DIFFERENCES)
+
+
+def _distinguishes(row: Row) -> str:
+    if row["collapsed"]:
+        return "no"
+    return "yes" if row["samples"] >= FEWEST else "not judged"
 
 
 def _line_note(row: Row) -> str:
@@ -138,7 +145,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         "of random pairs of test images, of each image and the most similar other one, and of two "
         "images of one class, and the effective rank of the embeddings. An encoder does not "
         "distinguish images if half of the random pairs are at 0.99 or above, or the effective "
-        "rank is below 2.",
+        f"rank is below 2. With fewer than {FEWEST} different images, this is not judged.",
         corner="Encoder",
         name=lambda row: row["encoder_title"],
         fields={
@@ -150,7 +157,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
             "One class, mean": cell(number, "same_class_mean", missing=MISSING, digits=4),
             "Effective rank": lambda row: number(row["effective_rank"], digits=1) or MISSING,
             "Dimension": cell(count, "dimension", missing=MISSING),
-            "Distinguishes": lambda row: "no" if row["collapsed"] else "yes",
+            "Distinguishes": _distinguishes,
         },
     ),
     "similarity_evidence": _over_seeds(
