@@ -100,10 +100,16 @@ def left_out(_: "Settings", audit: Memorization) -> list[str]:
 
 
 def asks(_: "Settings", audit: Memorization) -> Iterator[Asked]:
-    """Yield the total number of samples that the sets of each source ask for."""
+    """Yield the samples that the sets of each source ask for, and the images to look up."""
     for name in audit.sources:
         drawn = audit.drawn(name)
         if all(isinstance(size, int) for size in drawn.values()):
             sizes = ", ".join(f"{each} {size:,}" for each, size in drawn.items())
             what = f"disjoint sets of {sizes} samples"
             yield Asked(f"memorization.sources.{name}", name, int(sum(drawn.values())), what)
+    most = max(audit.neighbors)
+    for name in audit.publics if "neighbors" in audit.model_fields_set else []:
+        share = audit.sources[name].public
+        if isinstance(share, float):
+            what = f"{most:,} images of a public set that is {share:g} of the corpus are looked up"
+            yield Asked("memorization.neighbors", name, int(most / share) + 1, what)

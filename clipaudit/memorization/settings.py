@@ -301,6 +301,7 @@ class Memorization(Section):
             raise ValueError("targets: one of the sources needs `holdout`, which they never saw")
         if sorted(set(self.neighbors)) != self.neighbors:
             raise ValueError(f"neighbors: {self.neighbors} must rise, each number once")
+        self._looks_up_some_of_many()
         for name, source in self.sources.items():
             if source.duplicates == "semantic" and not (self.deduplication and self.encoder):
                 raise ValueError(
@@ -308,6 +309,18 @@ class Memorization(Section):
                     "and an `encoder`"
                 )
         return self
+
+    def _looks_up_some_of_many(self) -> None:
+        """Refuse to look up all public images: both models then predict the same objects."""
+        most = max(self.neighbors)
+        for name in self.publics if "neighbors" in self.model_fields_set else []:
+            public = self.sources[name].public
+            if isinstance(public, int) and most >= public:
+                raise ValueError(
+                    f"neighbors: {most:,}, but sources.{name} has a public set of {public:,}. Any "
+                    "two models would predict the same objects, those of all its images; ask for "
+                    "fewer neighbors or a larger public set"
+                )
 
     def _tests_something(self) -> None:
         if self.recipe is not None:

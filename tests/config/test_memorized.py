@@ -418,3 +418,17 @@ def test_targets_that_cannot_be_tested_are_refused(targets, change, message):
 
     with pytest.raises(ConfigError, match=message):
         parse_settings(targets)
+
+
+@pytest.mark.parametrize(("public", "is_refused"), [(5, True), (6, False)])
+def test_looking_up_every_public_image_is_refused(public, is_refused):
+    settings = read("micro_memorization")
+    settings["memorization"]["sources"]["scenes"] = {"train": 20, "public": public}
+    settings["memorization"]["neighbors"] = [2, 5]
+
+    if is_refused:
+        message = r"neighbors: 5, but sources.scenes has a public set of 5\."
+        with pytest.raises(ConfigError, match=message):
+            parse_settings(settings)
+    else:
+        assert parse_settings(settings).memorization.neighbors == [2, 5]

@@ -162,3 +162,17 @@ def test_indexed_samples_count_while_the_files_are_unchanged(tmp_path, monkeypat
 
     tar.write_text("another tar")
     assert most_samples(run, "web", enough=7) is None
+
+
+def test_looking_up_every_image_of_a_share_of_a_corpus_is_refused(tables):
+    memorization = {
+        "sources": {"web": {"train": 0.2, "public": 0.5}},
+        "recipe": "brief",
+        "neighbors": [2, 10],
+    }
+    message = r"memorization.neighbors: 10 images of a public set that is 0.5 of the corpus are "
+
+    with pytest.raises(ConfigError, match=message):
+        refuse_shortages(settings(tables, memorization=memorization))
+    memorization["neighbors"] = [2, 9]
+    refuse_shortages(settings(tables, memorization=memorization))
