@@ -456,3 +456,24 @@ def test_the_table_of_filters_explains_every_filter_and_where_scores_are_stated(
     assert "(basic)" in caption
     assert "(text-based)" in caption
     assert "stated by the samples or by files" in caption
+
+
+@pytest.mark.parametrize("without", [{"debiased": None, "grid": ["brief/random-8"]}, None])
+def test_table_8_says_that_no_model_is_trained_on_a_debiased_set(run, without):
+    others = run(curations=without, evidence=None, deduplication=None)
+
+    (note,) = curated_tables(others)["parrot_table8"].notes
+
+    assert not curated_tables(run())["parrot_table8"].notes
+    assert note == "No model of this run is trained on such a set."
+
+
+@pytest.mark.parametrize("name", ["parrot_table2", "parrot_table8"])
+def test_tables_say_that_nothing_shows_reading_if_no_words_are_probed(run, name):
+    probed, unprobed = (
+        curated_tables(run(probe={"side": 64, "type_size": 12, "most": 40, "lengths": lengths}))
+        for lengths in ([1, 2], [2])
+    )
+
+    assert "not probed with single words" not in " ".join(probed[name].notes)
+    assert "not probed with single words" in unprobed[name].notes[-1]

@@ -100,7 +100,7 @@ def _ablation(
             "curves": [paths.curves(str(row["recipe"]), str(row["curated"])) for row in trained],
         },
         relations={"rows": rows},
-        notes=training_notes(run, [audit.scorer], [settings.corpus]),
+        notes=[*training_notes(run, [audit.scorer], [settings.corpus]), *_unprobed(audit)],
     )
 
 
@@ -176,7 +176,8 @@ def _model_titles(run: Settings, settings: Curations) -> dict[str, str]:
 
 def compared(run: Settings, audit: Parrot) -> ReportTable:
     """Return Table 8: the models trained on the debiased subset, then the probed models."""
-    models = _debiased(run, audit) + [
+    debiased = _debiased(run, audit)
+    models = debiased + [
         {
             "title": encoder_title(run, name),
             "encoder": name,
@@ -199,7 +200,21 @@ def compared(run: Settings, audit: Parrot) -> ReportTable:
             "models": numbered(models),
             "trained_on": made_of,
         },
+        notes=[*([] if debiased else [_NO_DEBIASED]), *_unprobed(audit)],
     )
+
+
+_NO_DEBIASED = "No model of this run is trained on such a set."
+
+
+def _unprobed(audit: Parrot) -> list[str]:
+    """Return the note on models that are not probed with single words, if so."""
+    if 1 in audit.probe.lengths:
+        return []
+    return [
+        "Models are not probed with single words (`parrot.probe.lengths`), so nothing here shows "
+        "whether they read."
+    ]
 
 
 def _debiased(run: Settings, audit: Parrot) -> list[RelationRow]:
