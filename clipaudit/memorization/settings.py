@@ -219,7 +219,9 @@ class Memorization(Section):
         "token-masking-0.3; captions name the others; all when absent",
     )
     utility: Distinct[Name] = Field(
-        [], description="labelled test sets: zero-shot accuracy (Fig. 2)"
+        [],
+        description="labelled test sets: zero-shot accuracy (Fig. 2); tables and figures show "
+        "only the first",
     )
     selections: dict[Name, Selection] = Field({}, description="ARO: caption selection (Figure 7)")
     baselines: Distinct[Name] = Field([], description="encoders beside the models in Figure 7")

@@ -300,7 +300,8 @@ class Parrot(Section):
     tokenization: Literal["words", "plain"] = Field(
         "words",
         description="what counts as a word if one rule is needed: Unicode words, ignoring case, or "
-        "words split at blanks, to the letter (Algorithm 1); tables have both",
+        "words split at blanks, to the letter (Algorithm 1); tables of rates have both, and the "
+        "answers count Unicode words",
     )
     fuzzy_threshold: float = Field(
         0.8,
