@@ -220,7 +220,7 @@ rule compare_planted:
         ENVIRONMENT
     params:
         code=code("compare_planted"),
-        test_sets=COPIES.test_sets,
+        test_sets=COPIES.planted_sets,
     script:
         "../workflow_scripts/compare_planted.py"
 

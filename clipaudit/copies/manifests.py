@@ -16,6 +16,14 @@ def searched_sets(run: "Settings", audit: Copies) -> list[str]:
     return [name for name in audit.test_sets if has_pictures(run, name)]
 
 
+def planted_sets(run: "Settings", audit: Copies) -> list[str]:
+    """Return the searched test sets whose copies a synthetic world states: not splits.
+
+    A world states which image of a corpus each copy repeats, and knows no splits.
+    """
+    return [name for name in searched_sets(run, audit) if run.corpora[name].of is None]
+
+
 def copies_prunings(run: "Settings", audit: Copies) -> list[str]:
     """Return the prunings of the training corpus that the audit makes.
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from clipaudit.copies.manifests import copies_prunings, searched_sets
+from clipaudit.copies.manifests import copies_prunings, planted_sets, searched_sets
 from clipaudit.copies.settings import Copies
 from clipaudit.steps import paths
 from clipaudit.wiring.models import ModelFiles
@@ -19,6 +19,7 @@ class CopiesFiles:
         self.audit, self.models, self.corpora = audit, models, models.corpora
         self.run = self.corpora.run
         self.test_sets = searched_sets(self.run, audit)
+        self.planted_sets = planted_sets(self.run, audit)
         self.prunings = copies_prunings(self.run, audit)
         self.originals = self.test_sets or [audit.train]
 
@@ -132,11 +133,11 @@ class CopiesFiles:
         return [str(Path(tar).with_suffix(".truth.parquet")) for tar in tars]
 
     def every_copy(self, wildcards: Wildcards) -> Paths:
-        """Return the copies of all test sets in all parts."""
+        """Return the copies in all parts of the test sets whose planted copies are known."""
         train = wildcards.corpus
         return [
             path
-            for name in self.test_sets
+            for name in self.planted_sets
             for path in self.corpora.by_part(f"copies/{name}/{train}", train)
         ]
 

@@ -189,6 +189,17 @@ def test_planted_copies_outside_of_a_sample_are_said_to_be_beyond_the_search():
     assert note.startswith("Planted are those of all images of web, but up to 60 of them were")
 
 
+@pytest.mark.parametrize(("repeats", "compared"), [(True, ["val", "web"]), (False, ["val"])])
+def test_copies_of_a_split_are_not_compared_with_the_planted_ones(repeats, compared):
+    settings = read_settings(MICRO)
+    settings["corpora"]["few"] = {"of": "val", "where": "row in (1, 2)"}
+    settings["copies"] |= {"test_sets": ["val", "few"], "repeats": repeats}
+
+    table = copies_tables(parse_settings(settings))["copies_planted"]
+
+    assert [row["testset"] for row in table.relations["searched_sets"]] == compared
+
+
 def test_pairs_are_listed_nearest_first_without_lookalikes(testsets):
     found = copies(
         ("val", 3, 9, "lookalike"), ("val", 1, 5, "edited"), ("val", 2, 6, "identical pixels")

@@ -4,7 +4,7 @@ from clipaudit.config.settings import Settings
 from clipaudit.copies.checks import left_out
 from clipaudit.copies.fixed import HASH, MOST
 from clipaudit.copies.kinds import COPIES
-from clipaudit.copies.manifests import searched_sets
+from clipaudit.copies.manifests import planted_sets, searched_sets
 from clipaudit.copies.settings import Copies
 from clipaudit.reports.specification import (
     RelationRow,
@@ -32,7 +32,7 @@ def copies_tables(run: Settings) -> dict[str, ReportTable]:
         tables |= {"copies_summary": _summary(run, audit), "copies_pairs": _pairs(run, audit)}
     if audit.repeats:
         tables |= {"copies_within": _within(run, audit), "copies_groups": _groups(audit)}
-    if run.corpora[audit.train].world is not None:
+    if run.corpora[audit.train].world is not None and (planted_sets(run, audit) or audit.repeats):
         tables["copies_planted"] = _planted(run, audit)
     return tables
 
@@ -122,7 +122,7 @@ def _groups(audit: Copies) -> ReportTable:
 
 
 def _planted(run: Settings, audit: Copies) -> ReportTable:
-    tests = searched_sets(run, audit)
+    tests = planted_sets(run, audit)
     searched = [*tests, audit.train] if audit.repeats else tests
     relations = {"searched_sets": corpus_rows(run, "testset", searched)}
     notes = []
