@@ -61,15 +61,42 @@ def beta_bounds(
     >>> beta_bounds(np.array([7.5]), np.array([10])).round(4).tolist()
     [[0.3942, 0.9559]]
     """
-    from scipy.special import betaincinv  # imported here, since most tables need no scipy
-
     beyond = tail() / chosen_of
     failures = trials - successes
     # The beta quantile is undefined for a count of 0; the bound is then the end of the scale.
     some, lacks = np.where(successes == 0, 1, successes), np.where(failures == 0, 1, failures)
-    low = np.where(successes == 0, 0.0, betaincinv(some, failures + 1, beyond))
-    high = np.where(failures == 0, 1.0, betaincinv(successes + 1, lacks, 1 - beyond))
+    low = np.where(successes == 0, 0.0, _beta_quantile(some, failures + 1, beyond))
+    high = np.where(failures == 0, 1.0, _beta_quantile(successes + 1, lacks, 1 - beyond))
     return np.stack([low, high], axis=1).round(DECIMALS)  # (n, 2)
+
+
+def _beta_quantile(
+    a: Float64[np.ndarray, " n"] | Int64[np.ndarray, " n"],
+    b: Float64[np.ndarray, " n"] | Int64[np.ndarray, " n"],
+    share: Float64[np.ndarray, " n"] | float,
+) -> Float64[np.ndarray, " n"]:
+    """Return the quantile of each beta distribution below which it has this share.
+
+    scipy's is wrong for some parameters, such as 1,000 and 10^9 (Boost's `ibeta_inv`). A quantile
+    that does not have its share, to a thousandth of the tail, is searched for by bisection.
+    """
+    from scipy.optimize import bisect  # imported here, since most tables need no scipy
+    from scipy.special import betainc, betaincinv
+
+    a, b, share = np.broadcast_arrays(a, b, share)
+    found = np.array(betaincinv(a, b, share))
+    wrong = abs(betainc(a, b, found) - share) > np.minimum(share, 1 - share) / 1000
+    for at in np.flatnonzero(wrong):
+        own = (float(a[at]), float(b[at]), float(share[at]))
+        found[at] = bisect(_excess, 0, 1, own, xtol=10.0 ** -(DECIMALS + 2))
+    return found
+
+
+def _excess(value: float, a: float, b: float, share: float) -> float:
+    """Return by how much the share of a beta distribution below a value exceeds this one."""
+    from scipy.special import betainc
+
+    return float(betainc(a, b, value) - share)
 
 
 def grouped_share_bounds(

@@ -1,7 +1,7 @@
 import duckdb
 import numpy as np
 import pytest
-from scipy.stats import binomtest
+from scipy.stats import binomtest, chi2
 
 from clipaudit.evaluation.student import student_quantile
 from clipaudit.reports.intervals import (
@@ -28,6 +28,18 @@ def test_the_exact_interval_equals_that_of_scipy(trials):
         expected = binomtest(int(count), trials).proportion_ci(method="exact")
         # 1e-9: binomtest solves for its bounds, to that accuracy
         assert (low, high) == pytest.approx((expected.low, expected.high), abs=1e-9)
+
+
+@pytest.mark.parametrize("successes", [998, 999, 1_000, 1_001])
+def test_the_exact_interval_of_a_few_of_billions_is_that_of_a_poisson_count(successes):
+    trials = 6 * 10**9
+    expected = chi2.ppf([0.025, 0.975], [2 * successes, 2 * successes + 2]) / 2 / trials
+
+    few = exact_interval(np.array([successes]), np.array([trials]))[0]
+    most = exact_interval(np.array([trials - successes]), np.array([trials]))[0]
+
+    np.testing.assert_allclose(few, expected, atol=1e-12)
+    np.testing.assert_allclose(most, 1 - expected[::-1], atol=1e-12)
 
 
 def test_the_exact_interval_has_at_least_its_stated_coverage():
