@@ -100,8 +100,10 @@ def hash_images(
     Up to `workers` processes read and hash.
     """
 
+    addresses = samples.select(["shard", "row"])  # other texts may exceed what `take` can join
+
     def hashed(rows: Sequence[int]) -> Iterator[HashedImage]:
-        some = samples.take(pa.array(rows, pa.int64()))
+        some = addresses.take(pa.array(rows, pa.int64()))
         return (_hashed(image, views) for image in open_images(shards, some))
 
     progress, found = Progress(_log, "hashing", total=len(samples), unit="images"), []

@@ -90,7 +90,9 @@ def drawn_samples(samples: pa.Table, count: int = IMAGES) -> pa.Table:
     seed = int.from_bytes(digest[:4])
     shard, row = shards_and_rows(sample_addresses(samples))
     order = np.lexsort((places(shard, row, seed=seed), places(shard, 0 * row, seed=seed)))
-    return samples.take(pa.array(np.sort(order[:count])))
+    drawn = np.zeros(len(samples), bool)
+    drawn[order[:count]] = True
+    return samples.filter(pa.array(drawn))  # not `take`, which joins at most 2 GiB of text
 
 
 def checked(

@@ -225,9 +225,10 @@ class _Known:
         for at, digest in enumerate(digests):
             self._first.setdefault(digest, at)
         unread = [at for digest, at in self._first.items() if digest not in self._places]
-        self._samples, self._texts = samples, texts
+        # other texts may exceed what `take` can join
+        self._samples, self._texts = samples.select(["shard", "row", "key", "image_sha256"]), texts
         self._read = spread(
-            lambda some: texts(samples.take(pa.array([unread[at] for at in some]))),
+            lambda some: texts(self._samples.take(pa.array([unread[at] for at in some]))),
             len(unread),
             workers=workers,
             each=WORTH_A_PROCESS,

@@ -2,17 +2,19 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from drawnimages import described, drawing, flat, png, write_shard
+from longtexts import long_texts
 from PIL import Image
 
 from clipaudit.copies.hashing import (
     LOW_QUALITY,
     hash_array,
+    hash_images,
     image_hashes,
     open_images,
     pixels_digest,
     thumbnail_array,
 )
-from clipaudit.copies.views import HALVES
+from clipaudit.copies.views import HALVES, train_views
 from clipaudit.errors import InputError
 
 
@@ -61,6 +63,15 @@ def test_every_image_has_a_row_and_every_view_has_one():
     assert images["quality"].to_pylist() == [hashes["quality"][at].as_py() for at in (0, 5)]
     assert hash_array(hashes.slice(1)).shape == (10, 32)
     assert thumbnail_array(images).max() <= 127
+
+
+def test_images_are_hashed_beside_more_text_than_an_array_holds(tmp_path):
+    samples = write_shard(tmp_path / "0.tar", [png(drawing(seed)) for seed in range(3)])
+    samples = samples.append_column("metadata", long_texts(3))
+
+    images, _ = hash_images([(0, tmp_path / "0.tar")], samples, train_views)
+
+    assert images["row"].to_pylist() == [0, 1, 2]
 
 
 def test_no_images_give_empty_tables():

@@ -4,6 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import torch
+from longtexts import long_texts
 from tinyclip import index, tiny, write_shard
 from tinydrawings import drawing
 
@@ -169,3 +170,12 @@ def test_the_draw_depends_on_the_samples_and_reads_few_shards(world):
     assert drawn == drawn_samples(samples, 15)
     assert len(set(drawn["shard"].to_pylist())) == 1
     assert drawn != drawn_samples(samples.slice(1), 15)
+
+
+def test_samples_are_drawn_beside_more_text_than_an_array_holds(world):
+    samples = world[1]
+    beside = samples.append_column("beside", long_texts(len(samples)))
+
+    drawn = drawn_samples(beside, 5)
+
+    assert drawn.select(samples.column_names) == drawn_samples(samples, 5)

@@ -5,6 +5,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from longtexts import long_texts
 from PIL import Image
 from tinyclip import index, text_shards, without, write_shard
 
@@ -143,6 +144,16 @@ def test_a_damaged_memory_loads_no_spotter_before_processes_fork(shards, memory,
 
     assert texts(table) == means(shards)
     assert spotter.made == 0, "made in this process"
+
+
+def test_images_are_spotted_beside_more_text_than_an_array_holds(shards, memory):
+    samples = index(shards)
+    at = samples.column_names.index("metadata")
+    samples = samples.set_column(at, "metadata", long_texts(len(samples)))
+
+    table, _ = spotted(shards, samples, Mean(), memory)
+
+    assert texts(table) == means(shards)
 
 
 def test_equal_images_are_spotted_once(tmp_path, memory):
