@@ -241,6 +241,17 @@ def test_repeats_are_counted_beyond_the_first_of_each_group(sizes):
     assert tuple(row[name] for name in names) == expected
 
 
+def test_a_share_of_few_of_billions_is_not_printed_as_zero():
+    low, high = exact_interval(np.array([100_000]), np.array([2_310_000_000]))[0]
+    row = {"training_share": 100_000 / 2_310_000_000}
+    row |= {"training_share_low": low, "training_share_high": high, "share": row["training_share"]}
+
+    copies = LAYOUTS["copies_summary"].fields["That are copies, %"](row)
+    repeats = LAYOUTS["copies_within"].fields["Repeats, %"](row)
+
+    assert (copies, repeats) == ("0.0043 [0.0043, 0.0044]", "0.0043")
+
+
 def test_no_images_have_no_share_of_repeats():
     groups = {name: pa.array([], pa.int64()) for name in ("first_shard", "first_row", "size")}
     views = {"images": images(("test", 0, 0, 90)), "groups": pa.table(groups)}

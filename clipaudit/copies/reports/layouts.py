@@ -10,16 +10,20 @@ from clipaudit.reports.layouts import (
     Listing,
     Place,
     count,
-    interval,
+    fine_digits,
+    measured,
     number,
     percent,
 )
 
 
 def _share(row: Row, name: str) -> str:
-    if row[name] is None:
-        return MISSING
-    return f"{percent(row[name], digits=1)} {interval(row[f'{name}_low'], row[f'{name}_high'])}"
+    return measured(row, name) or MISSING
+
+
+def _repeats(row: Row) -> str:
+    share = row["share"]
+    return MISSING if share is None else percent(share, digits=max(1, fine_digits(share)))
 
 
 def _threshold(row: Row) -> str:
@@ -138,7 +142,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         fields={
             "Images": lambda row: count(row["images"]),
             "Repeats": lambda row: count(row["repeats"]),
-            "Repeats, %": lambda row: percent(row["share"], digits=1) or MISSING,
+            "Repeats, %": _repeats,
             "Groups": lambda row: count(row["groups"]),
             "Largest group": lambda row: count(row["largest"]),
         },
