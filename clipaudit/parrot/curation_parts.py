@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -28,20 +29,29 @@ def read_parts(
 
     Inputs are base and matches, and optionally scores and samples. `aesthetics_field` needs
     samples, whose JSON holds aesthetics scores in this field; otherwise `given` returns the
-    AESTHETICS of a range of shards, including the last one. `duplicates` are those of all parts;
-    `words` is the file for the kind `text`.
+    AESTHETICS of a range of shards, including the last one. `duplicates` are those of all parts, of
+    which each gets its own; `words` is the file for the kind `text`.
     """
+    repeated = None if duplicates is None else duplicates.sort_by("shard").combine_chunks()
     scores, samples = tables("scores"), tables("samples")
     phrases = None if words is None else read_phrases(words)
     for base, matches in zip(tables("base"), tables("matches"), strict=True):
         own, aesthetics = next(samples, None), None
+        shards = base["shard"].to_numpy()
+        first, last = (int(shards.min()), int(shards.max())) if len(shards) else (0, 0)
         if given is not None:
-            shards = base["shard"].to_pylist() or [0]
-            aesthetics = given(min(shards), max(shards))
+            aesthetics = given(first, last)
         if aesthetics_field is not None:
             assert own is not None, "the workflow gives the samples whose JSON is asked"
             aesthetics = stated_aesthetics(own, aesthetics_field)
-        yield CuratedPart(base, matches, next(scores, None), aesthetics, duplicates, own, phrases)
+        repeats = None if repeated is None else _of_shards(repeated, first, last)
+        yield CuratedPart(base, matches, next(scores, None), aesthetics, repeats, own, phrases)
+
+
+def _of_shards(ordered: pa.Table, first: int, last: int) -> pa.Table:
+    """Return the rows of shards from `first` to `last` of a table ordered by shard."""
+    start, end = np.searchsorted(ordered["shard"].to_numpy(), [first, last + 1]).tolist()
+    return ordered.slice(start, end - start)
 
 
 def above_threshold(duplicates: Iterable[pa.Table], threshold: float) -> pa.Table:

@@ -1,3 +1,4 @@
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -42,6 +43,20 @@ def test_parts_have_the_tables_that_exist():
 
     assert [part.base["row"].to_pylist() for part in parts] == [[0], [1]]
     assert {(part.scores, part.aesthetics, part.duplicates) for part in parts} == {(None,) * 3}
+
+
+def test_each_part_gets_only_the_duplicates_of_its_own_shards():
+    shards, rows = pa.array([2, 0, 1, 0, 2], pa.int32()), pa.array(range(5), pa.int32())
+    duplicates = pa.table({"shard": shards, "row": rows})
+    bases = [duplicates.filter(pa.array(np.isin(shards, own))) for own in ([0, 1], [2], [3])]
+    inputs = {"base": bases, "matches": bases}
+
+    parts = read_parts(
+        lambda name: iter(inputs.get(name, [])), aesthetics_field=None, duplicates=duplicates
+    )
+
+    found = [sorted(part.duplicates["row"].to_pylist()) for part in parts]
+    assert found == [[1, 2, 3], [0, 4], []]
 
 
 def test_aesthetics_are_read_for_their_own_part():
