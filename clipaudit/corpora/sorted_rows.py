@@ -107,7 +107,8 @@ def sorted_rows(
 
 def _bucket_schema(columns: Mapping[str, pa.DataType]) -> pa.Schema:
     places = [pa.field(name, pa.int32()) for name in ("shard", "row", "file")]
-    return pa.schema([*places, pa.field("value", pa.string()), *columns.items()])
+    # large: sorting joins the texts of a bucket in one array, and may exceed the 2 GiB of a string
+    return pa.schema([*places, pa.field("value", pa.large_string()), *columns.items()])
 
 
 def _wanted(samples: Iterable[pa.Table], join_on: JoinOn) -> Iterator[pa.Table]:
@@ -175,7 +176,7 @@ def _placed(rows: Iterable[pa.Table], places: pa.Table, schema: pa.Schema) -> It
         taken = table.take(pa.array(positions[first:last] - start))
         columns = {name: own[name] for name in ("shard", "row", "file")}
         columns |= {name: taken[name] for name in schema.names if name not in columns}
-        yield pa.table(columns, schema=schema)
+        yield pa.table(columns).cast(schema)
         start += len(table)
 
 

@@ -252,4 +252,7 @@ def _column(base: pa.Table, table: pa.Table, name: str) -> Float64[np.ndarray, "
 def _taken(base: pa.Table, table: pa.Table, name: str) -> pa.Array:
     """Return a column of another table for each row of the base, null if missing."""
     at = pc.index_in(pa.array(sample_addresses(base)), value_set=pa.array(sample_addresses(table)))
-    return table[name].combine_chunks().take(at)
+    column = table[name]
+    if pa.types.is_string(column.type):  # an array of strings holds 2 GiB at most
+        column = column.cast(pa.large_string())
+    return column.combine_chunks().take(at)

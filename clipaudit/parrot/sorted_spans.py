@@ -48,7 +48,7 @@ def sort_spans(
     def rows_of(path: Path, entries: bool) -> Iterator[pa.Table]:
         return _rows_of(path, column, entries)
 
-    for table in sorted_rows(samples, given, rows_of, {"entries": pa.string()}):
+    for table in sorted_rows(samples, given, rows_of, {"entries": pa.large_string()}):
         yield from _spans(table, given)
 
 

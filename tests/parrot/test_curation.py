@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from clipaudit.corpora.manifests import MANIFEST, keep_all, prune_manifest
 from clipaudit.corpora.places import places
 from clipaudit.errors import ConfigError, InputError, TooSmall
+from clipaudit.parrot import criteria
 from clipaudit.parrot import curation as module
 from clipaudit.parrot.criteria import CuratedPart, Curation
 from clipaudit.parrot.curation import CUT, Candidates, curate, passing
@@ -448,3 +449,12 @@ def test_a_held_out_set_by_scores_needs_them_in_every_part():
 def test_bounds_that_do_not_apply_to_a_kind_are_refused(asked, message):
     with pytest.raises(ConfigError, match=f"curation x: {message}"):
         Curation("x", **asked)
+
+
+def test_texts_of_a_part_may_exceed_what_an_array_of_strings_holds():
+    addresses = {"shard": pa.array([0, 0], pa.int32()), "row": pa.array([0, 1], pa.int32())}
+    samples = pa.table({**addresses, "metadata": ["a", "b"]})
+
+    texts = criteria._taken(samples.slice(1), samples, "metadata")
+
+    assert (texts.to_pylist(), texts.type) == (["b"], pa.large_string())  # offsets of 64 bits
