@@ -11,6 +11,7 @@ import pytest
 from clipaudit.config.loading import parse_settings, read_settings
 from clipaudit.errors import InputError
 from clipaudit.evaluation.suite_tasks import TASKS
+from clipaudit.parrot.curated import _FILTERS
 from clipaudit.parrot.reports.answer import _PROBED
 from clipaudit.parrot.reports.curated import curated_tables
 from clipaudit.parrot.reports.layouts import LAYOUTS
@@ -202,6 +203,11 @@ def test_filters_are_next_to_random_sets_of_the_same_size(run):
     assert [row["curated"] for row in rows] == [f"{n}-{size}" for size in (8, 10) for n in names]
     assert {row["published_row"] for row in rows} == {""}
     assert "parrot_filters" not in curated_tables(run())
+
+
+@pytest.mark.parametrize("title", [filtered.title for filtered in _FILTERS.values()])
+def test_the_caption_explains_every_filter(title):
+    assert f"{title}: " in LAYOUTS["parrot_filters"].caption.lower()
 
 
 def test_a_size_has_only_rows_of_its_own_recipes(run):

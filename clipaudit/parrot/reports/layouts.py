@@ -358,10 +358,10 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
     "parrot_filters": _ablation(
         "Models trained on sets that filters choose",
         "Models trained on sets of equal size that filters choose, beside random sets and sets "
-        "without text: the samples with the highest score by the audit's encoder, with the highest "
-        "masked score, that of the image with all text erased (T-MARS), or with the highest score "
-        "stated by the samples or by files; those that DataComp's basic filter keeps (basic); or "
-        "those whose caption names a word of the list in the settings (text-based).",
+        "without text. Highest score: by the audit's encoder; highest masked score: that of the "
+        "image with all text erased (T-MARS); highest stated score: a number in the samples' JSON "
+        "or in given files. Basic: a random draw of what DataComp's basic filter keeps, of any "
+        "language; text-based: of the samples whose caption names one of the given words.",
         score=True,
     ),
     "parrot_table10": _ablation(
