@@ -172,6 +172,22 @@ def test_a_recipe_per_size_keeps_the_papers_numbers_next_to_its_models(run):
     assert [row["published_row"] for row in models[:2]] == ["Ours", ""]
 
 
+@pytest.mark.parametrize(
+    ("changes", "note"),
+    [
+        ({}, "Duplicates are removed from the debiased subset."),
+        ({"deduplication": None}, "Duplicates are not removed from the debiased subset"),
+        ({"deduplication": None, "curations": {"debiased": None, "grid": None}}, "no debiased"),
+        ({"deduplication": None, "curations": None, "evidence": None}, "no debiased"),
+    ],
+)
+def test_table_8_says_whether_the_debiased_subset_has_duplicates(run, changes, note):
+    table = curated_tables(run(**changes))["parrot_table8"]
+
+    assert note in " ".join(table.notes)
+    assert "repetition" not in LAYOUTS["parrot_table8"].caption
+
+
 def test_table_8_has_the_debiased_subsets_own_model(run):
     asked = {"debiased": {"recipes": ["brief-1"]}, "grid": None}
 
@@ -454,24 +470,6 @@ def test_relations_have_columns_of_one_type(run, suite, name):
 
     for rows in relations.values():
         assert pa.null() not in pa.Table.from_pylist(list(rows)).schema.types
-
-
-def test_the_table_of_filters_explains_every_filter_and_where_scores_are_stated():
-    caption = LAYOUTS["parrot_filters"].caption
-
-    assert "(basic)" in caption
-    assert "(text-based)" in caption
-    assert "stated by the samples or by files" in caption
-
-
-@pytest.mark.parametrize("without", [{"debiased": None, "grid": ["brief/random-8"]}, None])
-def test_table_8_says_that_no_model_is_trained_on_a_debiased_set(run, without):
-    others = run(curations=without, evidence=None, deduplication=None)
-
-    (note,) = curated_tables(others)["parrot_table8"].notes
-
-    assert not curated_tables(run())["parrot_table8"].notes
-    assert note == "No model of this run is trained on such a set."
 
 
 @pytest.mark.parametrize("name", ["parrot_table2", "parrot_table8"])

@@ -176,8 +176,7 @@ def _model_titles(run: Settings, settings: Curations) -> dict[str, str]:
 
 def compared(run: Settings, audit: Parrot) -> ReportTable:
     """Return Table 8: the models trained on the debiased subset, then the probed models."""
-    debiased = _debiased(run, audit)
-    models = debiased + [
+    models = _debiased(run, audit) + [
         {
             "title": encoder_title(run, name),
             "encoder": name,
@@ -200,11 +199,17 @@ def compared(run: Settings, audit: Parrot) -> ReportTable:
             "models": numbered(models),
             "trained_on": made_of,
         },
-        notes=[*([] if debiased else [_NO_DEBIASED]), *_unprobed(audit)],
+        notes=[*_of_debiased(audit), *_unprobed(audit)],
     )
 
 
-_NO_DEBIASED = "No model of this run is trained on such a set."
+def _of_debiased(audit: Parrot) -> list[str]:
+    """Return the caption's sentence on what the debiased subset is, or that there is none."""
+    if audit.curations is None or audit.curations.debiased is None:
+        return ["This run's settings ask for no debiased subset."]
+    if audit.deduplication is None:
+        return ["Duplicates are not removed from the debiased subset (parrot.deduplication)."]
+    return ["Duplicates are removed from the debiased subset."]
 
 
 def _unprobed(audit: Parrot) -> list[str]:

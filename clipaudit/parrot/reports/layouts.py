@@ -393,8 +393,8 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
     ),
     "parrot_table8": Listing(
         title="Models trained on the debiased set, beside others",
-        caption="Models trained on the debiased subset (no text, a high score, no repetition) "
-        f"beside others. {_PROBE}; mean and standard deviation over words and styles, 95 % "
+        caption="Models trained on the debiased subset (no text, a high score) beside others. "
+        f"{_PROBE}; mean and standard deviation over words and styles, 95 % "
         "intervals over words. ImageNet: "
         "the test set that stands for it; dist. shifts: the mean over its other test sets; "
         "retrieval: mean R@1; average: over all n tasks. In brackets: the number of the paper's "
