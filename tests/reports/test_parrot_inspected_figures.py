@@ -131,11 +131,12 @@ def test_both_held_out_sets_are_read(figures):
 
 
 def test_the_caption_names_the_untrained_models(figures):
-    # 3 of text, 2 by CoTR, 2 by RSA, 2 by RSC, each of two sizes, and the debiased one
+    # 3 of text, 2 by CoTR, 2 by RSA, 2 by RSC, each of two sizes, and the debiased one; the
+    # evidence trains two of text
     one = figures({"grid": ["brief/random-8"]})["parrot_fig7"].caption
 
-    assert " Not trained in this run: w/o emb. text, 8; w/ emb. text only, 8; " in one
-    assert one.endswith(" and 6 more.")
+    assert " Not trained in this run: CoTR = 0, 8; CoTR ≥ 0.2, 8; " in one
+    assert one.endswith(" and 4 more.")
     assert "Not trained" not in figures({"grid": None})["parrot_fig7"].caption
 
 

@@ -96,12 +96,13 @@ def test_figure_6_lists_the_sets_of_the_smallest_size_by_family(figures):
     assert rows(figure, "models", "group_title", "row_title") == [
         ("embedded text", "random"),
         ("embedded text", "w/o emb. text"),
+        ("embedded text", "w/ emb. text only"),  # for the evidence
         ("CoTR", "CoTR ≥ 0.2"),
     ]
 
 
 def test_a_caption_names_the_untrained_models(figures):
-    sets = "w/ emb. text only; CoTR = 0; RSA < 0.0; RSA ≥ 0.0; RSC < 0.0; RSC ≥ 0.0"
+    sets = "CoTR = 0; RSA < 0.0; RSA ≥ 0.0; RSC < 0.0; RSC ≥ 0.0"
 
     assert figures()["fig6"].caption.endswith(f" Not trained in this run: {sets}.")
     assert "Not trained" not in figures({"grid": None})["fig6"].caption
@@ -115,7 +116,16 @@ def test_probes_outside_the_grid_are_not_read(figures):
         "probes/brief.with-text-10/posters/captions-1.json",
     ]
     assert found["fig9"].table.parameters == {"reference": "own"}
-    assert len(found["fig6"].table.inputs["probes"]) == 4
+    assert len(found["fig6"].table.inputs["probes"]) == 5
+
+
+def test_models_of_the_evidence_are_drawn_like_those_of_the_grid(figures):
+    found = figures({"grid": [], "sizes": [8]})
+
+    evidence = ["brief.without-text-8", "brief.with-text-8"]
+    for name in ("fig6", "fig11"):
+        assert [encoder for (encoder,) in rows(found[name], "models", "encoder")] == evidence
+        assert "w/ emb. text" not in found[name].caption.partition("Not trained")[2]
 
 
 def test_each_recipe_and_size_has_a_panel_of_tracks(figures):

@@ -12,7 +12,14 @@ bars; the caption names models that are not trained.
 from collections.abc import Sequence
 
 from clipaudit.config.settings import Settings
-from clipaudit.parrot.curated import HELDOUT, curated_sets, heldout, in_grid, model_encoder
+from clipaudit.parrot.curated import (
+    HELDOUT,
+    curated_sets,
+    heldout,
+    in_grid,
+    model_encoder,
+    trained_models,
+)
 from clipaudit.parrot.curated_settings import Curations
 from clipaudit.parrot.settings import Parrot
 from clipaudit.reports.layouts import short_count
@@ -220,7 +227,8 @@ def _heldout(run: Settings, audit: Parrot, settings: Curations) -> ReportFigure:
         for name, each in curated_sets(settings).items()
         for recipe in settings.recipes_for(each.size)
     ]
-    missing = untrained(_model_titles(settings, [each for each in every if each not in models]))
+    trained = trained_models(audit)
+    missing = untrained(_model_titles(settings, [each for each in every if each not in trained]))
     return ReportFigure(
         table,
         "profiles",
@@ -228,8 +236,8 @@ def _heldout(run: Settings, audit: Parrot, settings: Curations) -> ReportFigure:
         "that are held out of all training sets: images without text, and images whose captions "
         f"parrot it ({sets[HELDOUT[1]].title}), unchanged, after text is removed, and after the "
         "area of another image's text is removed. Above, "
-        f"{encoder_title(run, audit.scorer)}, whose scores chose them; below, models by "
-        f"training set. {missing}".rstrip(),
+        f"{encoder_title(run, audit.scorer)}, whose scores chose them; below, the grid's "
+        f"models by training set. {missing}".rstrip(),
         {"groups": "below"},
         "Scores of trained models for held-out images, with and without their text",
     )

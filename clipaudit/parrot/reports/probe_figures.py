@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 
 from clipaudit.config.settings import Settings
-from clipaudit.parrot.curated import Family, curated_sets, in_grid, model_encoder
+from clipaudit.parrot.curated import Family, curated_sets, model_encoder, trained_models
 from clipaudit.parrot.curated_settings import Curations
 from clipaudit.parrot.reports.tasks import TRACKS
 from clipaudit.parrot.settings import Parrot
@@ -77,7 +77,7 @@ def probe_figures(run: Settings) -> dict[str, ReportFigure]:
                 if spotting := _spotting(run, audit, settings, size):
                     found[name] = spotting
         if audit.test_sets or audit.retrieval or audit.suite:
-            found |= _full_tracks(settings)
+            found |= _full_tracks(audit, settings)
     names = sorted(found, key=lambda name: (int(re.findall(r"\d+", name)[0]), name))
     return {f"parrot_{name}": found[name] for name in names}
 
@@ -190,7 +190,7 @@ def _texts(run: Settings, audit: Parrot) -> str:
 def _spotting(run: Settings, audit: Parrot, settings: Curations, size: int) -> ReportFigure | None:
     """Return Figure 6 or 9: whether the models trained on sets of a size read text."""
     corpus = audit.corpora[0]
-    asked = in_grid(settings)
+    trained = trained_models(audit)
     sets = [each for each in curated_sets(settings).values() if each.size == size]
     every: list[RelationRow] = [
         {
@@ -201,7 +201,7 @@ def _spotting(run: Settings, audit: Parrot, settings: Curations, size: int) -> R
             "row_position": position,
             "row_title": each.curation.title,
             "encoder": model_encoder(recipe, each.name),
-            "in_grid": (recipe, each.name) in asked,
+            "in_grid": (recipe, each.name) in trained,
         }
         for panel, recipe in enumerate(settings.recipes_for(size))
         for position, each in enumerate(sets)
@@ -236,11 +236,11 @@ def _spotting(run: Settings, audit: Parrot, settings: Curations, size: int) -> R
     )
 
 
-def _full_tracks(settings: Curations) -> dict[str, ReportFigure]:
+def _full_tracks(audit: Parrot, settings: Curations) -> dict[str, ReportFigure]:
     """Return Figures 11, 12 and 13: the models of each family on each task."""
     found = {}
     for name, family in _FULL_TRACKS.items():
-        models, missing = _named(_family_models(settings, family), "series_title")
+        models, missing = _named(_family_models(audit, settings, family), "series_title")
         table = ReportTable(
             sql="parrot_fig11",
             inputs={"task_results": [paths.task_results(str(row["encoder"])) for row in models]},
@@ -272,9 +272,9 @@ def _named(every: Sequence[RelationRow], title: str) -> tuple[list[RelationRow],
     )
 
 
-def _family_models(settings: Curations, family: Family) -> list[RelationRow]:
+def _family_models(audit: Parrot, settings: Curations, family: Family) -> list[RelationRow]:
     """Return the relation `models` of a family: a panel for each recipe and size."""
-    asked = in_grid(settings)
+    trained = trained_models(audit)
     sizes = sorted(set(settings.sizes))
     panels = [
         (recipe, size)
@@ -290,7 +290,7 @@ def _family_models(settings: Curations, family: Family) -> list[RelationRow]:
             "series_position": position,
             "series_title": each.curation.title,
             "encoder": model_encoder(recipe, each.name),
-            "in_grid": (recipe, each.name) in asked,
+            "in_grid": (recipe, each.name) in trained,
         }
         for recipe, size in panels
         for position, each in enumerate(each for each in sets if each.size == size)
