@@ -10,7 +10,7 @@ import pytest
 
 from clipaudit.config.loading import parse_settings, read_settings
 from clipaudit.errors import InputError
-from clipaudit.evaluation.suite_tasks import TASKS
+from clipaudit.evaluation.suite_tasks import RETRIEVAL, TASKS
 from clipaudit.parrot.curated import _FILTERS
 from clipaudit.parrot.reports.answer import _PROBED
 from clipaudit.parrot.reports.curated import curated_tables
@@ -347,6 +347,13 @@ def test_the_suites_table_names_every_skipped_task(run, suite):
     assert [task for task, reason in reasons.items() if not reason] == ["vtab/dtd", "mnist"]
     assert reasons["stl10"] == "no folder stl10"
     assert "suite/brief.random-8/mnist.json" in table.inputs["suite"]
+
+
+@pytest.mark.parametrize("table", ["parrot_table2", "parrot_table8", "parrot_filters"])
+def test_captions_name_the_retrieval_task_without_a_recall(table):
+    (other,) = (each for each in TASKS if each.track == "Retrieval" and each.main != RETRIEVAL)
+
+    assert other.title in LAYOUTS[table].caption
 
 
 def test_a_missing_folder_of_the_suite_is_reported(run):

@@ -158,7 +158,10 @@ _TRAINING: Mapping[str, Cell] = {
 }
 
 _ACCURACY = "IN: zero-shot accuracy on the test set that stands for ImageNet"
-_RETRIEVAL = "Ret.: mean R@1 of retrieval, from captions to images and back"
+_RECALL = (
+    "mean R@1 of captions to images and back, with WinoGAViL's Jaccard score if the suite has it"
+)
+_RETRIEVAL = f"Ret.: {_RECALL}"
 _AVERAGE = "Avg.: the mean over all n tasks"
 _PROBE = (
     "Sync. S: the mean cosine of a word of the vocabulary and an image of only that word; "
@@ -397,7 +400,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         f"{_PROBE}; mean and standard deviation over words and styles, 95 % "
         "intervals over words. ImageNet: "
         "the test set that stands for it; dist. shifts: the mean over its other test sets; "
-        "retrieval: mean R@1; average: over all n tasks. In brackets: the number of the paper's "
+        f"retrieval: {_RECALL}; average: over all n tasks. In brackets: the number of the paper's "
         "model with that name, whose average is over 38 tasks. The paper's standard deviations are "
         "doubtful: 0.305 beside CLIP's mean of 0.317 would put one cosine in seven below 0.",
         corner="Model",

@@ -251,8 +251,8 @@ def _full_tracks(audit: Parrot, settings: Curations) -> dict[str, ReportFigure]:
         )
         caption = (
             "The main metric of every task for models trained on sets curated by "
-            f"{_FAMILIES[family]}: accuracy, for retrieval the mean R@1 of both directions, else "
-            f"DataComp's metric.{missing}"
+            f"{_FAMILIES[family]}: accuracy, for captioned images the mean R@1 of both directions, "
+            f"else DataComp's metric.{missing}"
         )
         options = {"x_label": "value (%)", "scale": "percent", "empty": "no tasks"}
         if models:

@@ -133,7 +133,7 @@ select
     case when rows.in_grid then coalesce(sizes.samples, 0) end as samples, -- of the set
     mean_scores.avg_score, -- mean cosine of image and caption over the set, by the audit's encoder; null: a control
     tracks.imagenet, -- of the test set that stands for ImageNet, or the mean with the suite's
-    tracks.retrieval, -- mean over retrieval sets of R@1, averaged over both directions
+    tracks.retrieval, -- mean over retrieval sets of R@1, averaged over both directions; WinoGAViL: Jaccard score
     tracks.average, -- mean over all tasks
     tracks.tasks, -- number of tasks in the average
     probe_means.sync, -- mean cosine of a 1-gram and its image, over grams and styles

@@ -116,7 +116,7 @@ select
     tracks.imagenet, -- of the test set that stands for ImageNet, or the mean with the suite's
     tracks.shifts, -- mean over ImageNet's distribution shifts
     tracks.vtab,
-    tracks.retrieval, -- mean over retrieval sets of R@1, averaged over both directions
+    tracks.retrieval, -- mean over retrieval sets of R@1, averaged over both directions; WinoGAViL: Jaccard score
     tracks.average, -- mean over all tasks
     tracks.tasks, -- number of tasks in the average
     papers.samples as published_samples,
