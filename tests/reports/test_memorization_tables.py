@@ -60,6 +60,13 @@ def test_captions_compare_with_the_hold_out_set_only_if_it_exists(tables, name):
     assert "no hold-out" in without or "without a hold-out" in without
 
 
+@pytest.mark.parametrize("name", ["ensemble", "evidence"])
+def test_a_caption_does_not_presuppose_a_hold_out(name):
+    caption = LAYOUTS[f"memorization_{name}"].caption
+
+    assert "if there is" in caption.partition("hold-out")[0].lower()
+
+
 def test_without_the_audit_there_are_no_tables():
     settings = read_settings(DEMO)
     del settings["memorization"]

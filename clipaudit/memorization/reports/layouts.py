@@ -138,8 +138,8 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
     "memorization_ensemble": Listing(
         title="Records that models memorize under every seed and split",
         caption="Records that the models memorize under every seed and split. Each seed draws "
-        "whether a record is in A, in B or in the hold-out. Memorization is the mean "
-        "recall of the models trained on the record, minus that of the others. p compares "
+        "whether a record is in A, in B or, if there is one, in the hold-out. Memorization is the "
+        "mean recall of the models trained on the record, minus that of the others. p compares "
         "it with all draws of the record's sets. The table lists records at a false-discovery rate "
         f"of {FALSE_DISCOVERIES:.0%}, the {LISTED} most memorized of each k.",
         corner="Caption (source, shard, row)",
@@ -158,10 +158,9 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
     "memorization_evidence": Layout(
         title="Objects recovered beyond the reference model, over seeds",
         caption=f"Memorization over seeds. {_METRICS}. Each seed has its own split into A, B "
-        "and hold-out. Means over seeds have 95 % intervals over seeds and records; below are the "
-        "single seeds, and the difference of a setting from the default, seed by seed."
-        + _TARGETS
-        + _LOSSES,
+        "and, if there is one, the hold-out. Means over seeds have 95 % intervals over seeds and "
+        "records; below are the single seeds, and the difference of a setting from the default, "
+        "seed by seed." + _TARGETS + _LOSSES,
         corner="Attack",
         lead="Records",
         row="attack",
