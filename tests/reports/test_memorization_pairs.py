@@ -91,6 +91,13 @@ def test_a_rate_for_which_the_holdout_is_too_small_states_the_required_size(pair
     assert "0.900" in text
 
 
+def test_a_score_that_no_member_has_needs_members_not_hold_out_records(pairs):
+    text = to_markdown("memorization_pairs", pairs(("recall_gap", "auc", 0, 80, None, None, None)))
+
+    assert "needs members" in text
+    assert "hold-out records" not in text.partition("| Test")[2]
+
+
 @pytest.mark.parametrize(("low", "high"), [(0.51, 0.7), (0.3, 0.49)])
 def test_a_control_that_excludes_a_half_is_reported_as_failed(pairs, low, high):
     table = pairs(TARGET, ("reference", "auc", 90, 80, 0.5, low, high))

@@ -426,6 +426,15 @@ def test_settings_other_than_the_default_give_no_answer():
     assert answer("memorization", memorization_gaps=[row]).headline.startswith("Cannot be said")
 
 
+def test_records_without_objects_are_not_called_unasked():
+    row = gap(0.2, 0.1) | {"value": None, "value_low": None, "value_high": None, "evaluated": 0}
+
+    headline = answer("memorization", memorization_gaps=[row]).headline
+
+    why = "a gap needs two models, and records of both whose images show an object"
+    assert headline == f"Cannot be said: {why}."
+
+
 def pair(score, value, low, *, encoder="mine", control_fails=False, by_lot=True):
     return {
         "encoder": encoder, "source": "web", "holdout": "web", "score": score, "measure": "auc",

@@ -69,7 +69,7 @@ def _headline(gaps: Sequence[Row]) -> str:
     """Return the answer by one gap, since each further gap adds a false alarm in 1 of 20 runs."""
     row = next((row for row in gaps if row["measure"] == _DECIDES), None)
     if row is None or row["value_low"] is None:
-        return cannot("the settings ask for no pair of models with an interval for its gap")
+        return cannot("a gap needs two models, and records of both whose images show an object")
     seeds = row.get("seeds")
     where = f"over {seeds} seeds" if seeds else "in this pair of models"
     gap = f"{row['measure_title']} {_signed(row)}"

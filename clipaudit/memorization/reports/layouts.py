@@ -110,8 +110,10 @@ def _unknown(row: Row) -> str:
 
 
 def _rate(row: Row) -> str:
-    """Return a rate of a pair test, or the number of records it needs."""
+    """Return a rate of a pair test, or what it needs."""
     if row["value"] is None:
+        if row["members"] == 0:
+            return "needs members"
         return f"needs {count(row['needed'])} hold-out records"
     return number(row["value"], digits=DIGITS)
 
