@@ -157,6 +157,10 @@ def test_the_papers_rsa_of_0_is_next_to_both_possible_sets(run):
     }
 
 
+def test_the_caption_of_rsa_does_not_presuppose_two_sets_of_rsa_0():
+    assert "both rows" not in LAYOUTS["parrot_table4"].caption
+
+
 def test_a_recipe_per_size_keeps_the_papers_numbers_next_to_its_models(run):
     recipes = {"brief": "ViT-B", "brief-1": "RN50"}
     asked = {"sizes": [3_000_000], "recipes": list(recipes), "published_models": recipes}
