@@ -219,13 +219,18 @@ def trained_models(audit: Parrot) -> list[tuple[str, str]]:
 
 
 def evidence_arms(asked: Evidence, settings: Curations) -> dict[str, str]:
-    """Return the set of each arm of the evidence: parrot, each of its controls, clean."""
+    """Return the set of each arm of the evidence: parrot, each of its controls, clean.
+
+    A control that the settings name as parrot or clean is no further arm.
+    """
     sets = curated_sets(settings)
     own = sets[asked.parrot]
     controls: dict[str, str] = {
         each.control: name
         for name, each in sets.items()
-        if each.control is not None and each.members == own.members
+        if each.control is not None
+        and each.members == own.members
+        and name not in (asked.parrot, asked.clean)
     }
     return {"parrot": asked.parrot, **controls, "clean": asked.clean}
 

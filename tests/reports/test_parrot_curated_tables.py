@@ -304,6 +304,20 @@ def test_the_controls_of_the_parroting_set_are_arms_of_the_evidence(run):
     }
 
 
+@pytest.mark.parametrize(
+    ("parrot", "clean"),
+    [("cotr-0.2-8", "cotr-0.2-8.erased"), ("cotr-0.2-8.erased", "without-text-8")],
+)
+def test_a_control_that_is_named_as_an_arm_is_no_further_arm(run, parrot, clean):
+    asked = {"recipes": ["brief", "brief-1"], "parrot": parrot, "clean": clean}
+
+    table = curated_tables(run(curations={"controls": ["erased"]}, evidence=asked))
+
+    rows = table["parrot_evidence"].relations["comparisons"]
+    pairs = [("parrot", "clean"), ("parrot", ""), ("clean", "")]
+    assert [(row["arm"], row["against"]) for row in rows] == pairs
+
+
 # --- tasks ---------------------------------------------------------------------------------------
 
 
