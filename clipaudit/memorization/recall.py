@@ -15,10 +15,10 @@ from jaxtyping import Bool, Int32, Int64
 
 from clipaudit.corpora.addresses import sample_addresses, shard_row, shards_and_rows
 from clipaudit.errors import ConfigError, StoreError
+from clipaudit.memorization.fixed import MOST_NEIGHBORS
 from clipaudit.memorization.labelled import LabelledImages, places_among
 
 BLOCK_RECORDS = 4096  # records held at once: affects only memory
-MOST_NEIGHBORS = 1 << 19  # a vote packs record (12 bits), label (32) and rank (19) into 63 bits
 
 # One row per (record, rank), by (shard, row, rank); a record may have none.
 RETRIEVED = pa.schema(

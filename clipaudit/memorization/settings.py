@@ -10,6 +10,7 @@ from clipaudit.config.base import Distinct, Name, Section
 from clipaudit.config.deduplication import Deduplication
 from clipaudit.config.given import GivenRows
 from clipaudit.config.manifests import size_label
+from clipaudit.memorization.fixed import MOST_NEIGHBORS
 
 OWN_ANNOTATORS = ("transformers", "dataset", "given")
 
@@ -201,7 +202,7 @@ class Memorization(Section):
         description="how the models of A and B are trained: the default point; when absent none "
         "is trained, and only `targets` are tested, on A and the hold-out (no B is drawn)",
     )
-    neighbors: list[Annotated[int, Field(ge=1)]] = Field(
+    neighbors: list[Annotated[int, Field(ge=1, le=MOST_NEIGHBORS)]] = Field(
         [10, 100],
         min_length=1,
         description="public images nearest to a caption (README and default of the published code)",

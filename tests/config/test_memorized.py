@@ -173,6 +173,7 @@ def test_the_shutterstock_settings_match_the_paper():
         ({"sources": {"coco": {"public": 5}}}, "one needs `train` and one `public`"),
         ({"sources": {"nowhere": {"train": 5, "public": 5}}}, "'nowhere' is not among corpora"),
         ({"neighbors": [100, 10]}, r"\[100, 10\] must rise"),
+        ({"neighbors": [600_000]}, "neighbors.*less than or equal to 524288"),
         ({"encoder": None}, "`duplicates: semantic` needs the section `deduplication`"),
         ({"grid": ["epochs-30"]}, "'epochs-30' is not among the points"),
         ({"mitigations": {"epochs": [201]}}, "201, but recipes.dejavu trains 200 epochs"),
