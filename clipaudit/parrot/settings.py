@@ -202,7 +202,11 @@ class Probe(Section):
     """Images of only a text, and their similarity to it by a model (Sec. 5.2)."""
 
     side: int = Field(224, ge=32, description="side of an image, in pixels (paper)")
-    type_size: int = Field(32, ge=6, description="size of letters, in pixels (paper: 32 points)")
+    type_size: int = Field(
+        32,
+        ge=6,
+        description="size of letters, in pixels (paper: 32 points); smaller if a text does not fit",
+    )
     font: str | None = Field(
         None, description="path of a TrueType font; DejaVu Sans when absent (paper: unstated)"
     )
@@ -249,7 +253,7 @@ class Attack(Section):
     type_size: tuple[TypeShare, TypeShare] = Field(
         (0.1, 0.2),
         description="smallest and largest size of letters, as shares of an image's shorter side; "
-        "each image's size is drawn",
+        "each image's size is drawn, and smaller if a text does not fit",
     )
     seed: int = Field(0, ge=0, lt=2**31, description="seed of classes, sizes, places and colours")
     encoders: Distinct[str] | None = Field(

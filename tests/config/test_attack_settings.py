@@ -4,7 +4,7 @@ import pytest
 
 from clipaudit.config.loading import parse_settings, read_settings
 from clipaudit.errors import ConfigError
-from clipaudit.parrot.settings import Parrot
+from clipaudit.parrot.settings import Attack, Parrot, Probe
 
 MICRO = Path(__file__).parents[2] / "config/micro_parrot.yaml"
 
@@ -44,3 +44,11 @@ def test_an_attack_needs_the_encoder_of_the_audit():
 
     with pytest.raises(ConfigError, match="attack needs the scores of an encoder"):
         parsed({"test_sets": ["val"]}, **changes, retrieval=[], test_sets=[])
+
+
+@pytest.mark.parametrize("section", [Attack, Probe])
+def test_the_size_of_letters_is_said_to_shrink(section):
+    described = section.model_fields["type_size"].description
+
+    assert described is not None
+    assert "smaller if a text does not fit" in described
