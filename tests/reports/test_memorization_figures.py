@@ -84,6 +84,14 @@ def test_caption_selection_is_drawn_if_there_are_sets(full):
     assert "memorization_fig7" not in full(selections={})
 
 
+def test_caption_selection_names_baselines_only_if_there_are_some(full):
+    some, none = (full(**changes)["memorization_fig7"] for changes in ({}, {"baselines": []}))
+
+    for figure, named in ((some, True), (none, False)):
+        titles = [row["panel_title"] for row in figure.table.relations["groups"]]
+        assert ("baselines" in figure.caption) == ("baselines" in titles[0]) == named
+
+
 def test_every_figure_has_its_sql(paper, demo):
 
     for figure in (paper() | demo()).values():

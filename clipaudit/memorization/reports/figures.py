@@ -348,13 +348,18 @@ def _selections(run: Settings, audit: Memorization) -> ReportFigure:
         table,
         "bars",
         "How often the right one of an image's captions is the most similar to it (ARO), for "
-        "baselines and for our models, each the mean of the models of A and of B. If a "
+        f"{_baselines_and(baselines)}our models, each the mean of the models of A and of B. If a "
         "set has kinds of captions, the mean is over the kinds; otherwise whiskers span the exact "
         "95 % intervals of the models. A line across a bar marks chance. "
         f"{_STAR}{missing}",
         {"group": "title"},
         "How often the right caption is chosen",
     )
+
+
+def _baselines_and(baselines: Sequence[str]) -> str:
+    """Return the words before "our models"; "" without baselines."""
+    return "baselines and " if baselines else ""
 
 
 def _selection_groups(
@@ -376,7 +381,7 @@ def _selection_groups(
         for group in bar_groups(run, audit, points_by_size(run, audit))
     ]
     panels: list[tuple[int, int, str, Sequence[Mapping[str, object]]]] = [
-        (0, 0, "baselines and our models, by training samples", [*others, *own])
+        (0, 0, f"{_baselines_and(baselines)}our models, by training samples", [*others, *own])
     ]
     families = families_shown(run, audit)
     shown = [family for family in _SELECTING if family in families]
