@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from jaxtyping import Int32
 
 from clipaudit.corpora.statements import is_finite
 from clipaudit.parrot.criteria import CuratedPart
@@ -44,13 +45,16 @@ def read_parts(
         if aesthetics_field is not None:
             assert own is not None, "the workflow gives the samples whose JSON is asked"
             aesthetics = stated_aesthetics(own, aesthetics_field)
-        repeats = None if repeated is None else _of_shards(repeated, first, last)
+        repeats = None if repeated is None else _of_shards(repeated, shards)
         yield CuratedPart(base, matches, next(scores, None), aesthetics, repeats, own, phrases)
 
 
-def _of_shards(ordered: pa.Table, first: int, last: int) -> pa.Table:
-    """Return the rows of shards from `first` to `last` of a table ordered by shard."""
-    start, end = np.searchsorted(ordered["shard"].to_numpy(), [first, last + 1]).tolist()
+def _of_shards(ordered: pa.Table, shards: Int32[np.ndarray, " n"]) -> pa.Table:
+    """Return the rows from the first to the last of these shards, of a table ordered by shard."""
+    if not len(shards):
+        return ordered.slice(0, 0)
+    ends = [shards.min(), shards.max() + 1]
+    start, end = np.searchsorted(ordered["shard"].to_numpy(), ends).tolist()
     return ordered.slice(start, end - start)
 
 
