@@ -54,6 +54,7 @@ HASHES = pa.schema(
 )
 
 WORTH_A_PROCESS = 1000  # images: some five seconds
+HELD_IMAGES = 512  # as Python objects, which take thrice the memory of tables; never results
 
 Views = Callable[[Rgb], Iterable[tuple[str, Rgb]]]
 HashedImage = tuple[
@@ -106,11 +107,19 @@ def hash_images(
         some = addresses.take(pa.array(rows, pa.int64()))
         return (_hashed(image, views) for image in open_images(shards, some))
 
-    progress, found = Progress(_log, "hashing", total=len(samples), unit="images"), []
-    for image in spread(hashed, len(samples), workers=workers, each=WORTH_A_PROCESS):
-        found.append(image)
-        progress.note(len(found))
-    return _tables(found)
+    progress = Progress(_log, "hashing", total=len(samples), unit="images")
+    blocks: list[tuple[pa.Table, pa.Table]] = []
+    held: list[HashedImage] = []
+    found = spread(hashed, len(samples), workers=workers, each=WORTH_A_PROCESS)
+    for number, image in enumerate(found, 1):
+        held.append(image)
+        if len(held) == HELD_IMAGES:
+            blocks.append(_tables(held))
+            held = []
+        progress.note(number)
+    blocks.append(_tables(held))
+    images, hashes = map(pa.concat_tables, zip(*blocks, strict=True))
+    return images, hashes
 
 
 def open_images(shards: Sequence[tuple[int, Path]], samples: pa.Table) -> Iterator[OpenedImage]:

@@ -1,10 +1,12 @@
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from drawnimages import described, drawing, flat, png, write_shard
 from longtexts import long_texts
 from PIL import Image
 
+from clipaudit.copies import hashing
 from clipaudit.copies.hashing import (
     LOW_QUALITY,
     hash_array,
@@ -72,6 +74,24 @@ def test_images_are_hashed_beside_more_text_than_an_array_holds(tmp_path):
     images, _ = hash_images([(0, tmp_path / "0.tar")], samples, train_views)
 
     assert images["row"].to_pylist() == [0, 1, 2]
+
+
+def test_few_images_are_held_as_objects_while_a_part_is_hashed(tmp_path, monkeypatch):
+    monkeypatch.setattr(hashing, "HELD_IMAGES", 2)
+    drawn = [drawing(seed) for seed in range(5)]
+    samples = write_shard(tmp_path / "0.tar", [png(each) for each in drawn])
+    lengths, tables_of = [], hashing._tables
+
+    def tables(images):
+        lengths.append(len(images))
+        return tables_of(images)
+
+    monkeypatch.setattr(hashing, "_tables", tables)
+    images, hashes = hash_images([(0, tmp_path / "0.tar")], samples, train_views)
+
+    assert lengths == [2, 2, 1]
+    assert images["row"].to_pylist() == [0, 1, 2, 3, 4]
+    assert pc.unique(hashes["row"]).to_pylist() == [0, 1, 2, 3, 4]
 
 
 def test_no_images_give_empty_tables():
