@@ -63,10 +63,11 @@ def index_shards(
     kept; what is not needed and cannot be read is null: a label, a caption, or, if neither is
     needed, the JSON. Raises InputError for a shard that cannot be read at all.
     """
-    rows: list[tuple[object, ...]] = []
+    tables = [SAMPLES.empty_table()]  # a sample takes less memory in a table than as objects
     drops = Drops("index")
     for number, path in shards:
-        start, kept, dropped = time.monotonic(), len(rows), len(drops)
+        start, dropped = time.monotonic(), len(drops)
+        rows: list[tuple[object, ...]] = []
         for sample in raw_samples(path):
             try:
                 columns = _columns(sample, captioning, needs_caption, needs_label)
@@ -75,10 +76,11 @@ def index_shards(
             else:
                 rows.append((number, sample.row, sample.key, *columns))
         took = time.monotonic() - start
-        kept, dropped = len(rows) - kept, len(drops) - dropped
+        tables.append(table_of_rows(rows, SAMPLES))
+        kept, dropped = len(rows), len(drops) - dropped
         rate = (kept + dropped) / max(took, 1e-9)
         _log.info("%s: %d samples, %d dropped, %.0f rows/s", path.name, kept, dropped, rate)
-    return table_of_rows(rows, SAMPLES), drops.table()
+    return pa.concat_tables(tables), drops.table()
 
 
 def sample_uid(image: bytes, caption: str | None) -> str:

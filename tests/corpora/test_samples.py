@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from shardzoo import encode, member, sample, tar_bytes
 
 from clipaudit.corpora import images
+from clipaudit.corpora import samples as module
 from clipaudit.corpora.captions import Captioning
 from clipaudit.corpora.drops import DROPS
 from clipaudit.corpora.samples import SAMPLES, index_shards, sample_uid
@@ -53,6 +54,21 @@ def test_a_sample_has_all_its_columns(shard):
         }
     ]
     assert (drops.schema, drops.num_rows) == (DROPS, 0)
+
+
+def test_the_samples_of_one_shard_are_held_as_objects_at_a_time(shard, monkeypatch):
+    held, tables_of = [], module.table_of_rows
+
+    def table(rows, schema):
+        held.append(len(rows))
+        return tables_of(rows, schema)
+
+    monkeypatch.setattr(module, "table_of_rows", table)
+    few, many = [*sample("a"), *sample("b")], [*sample("c"), *sample("d"), *sample("e")]
+    samples, _ = index(shard(few), shard(many, "1.tar"))
+
+    assert held == [2, 3]
+    assert samples["key"].to_pylist() == ["a", "b", "c", "d", "e"]
 
 
 ZOO = [
