@@ -8,7 +8,7 @@ def compute(step: Step) -> None:
     from clipaudit.parrot.vocabulary import GRAMS, count_grams
 
     grams = count_grams(
-        step.table("samples"),
+        step.table("samples", columns=["caption"]),
         step.table("matches"),
         step.table("spans"),
         source=step.settings["source"],

@@ -5,13 +5,11 @@ from clipaudit.steps.workflow import Step, run_step
 
 def compute(step: Step) -> None:
     """Hash the images that are searched."""
-    import pyarrow as pa
-
     from clipaudit.copies.hashing import HASHES, IMAGES, hash_images
     from clipaudit.copies.sampling import sampled
     from clipaudit.copies.views import test_views, train_views
 
-    samples = pa.concat_tables(step.tables("samples", columns=["shard", "row"]))
+    samples = step.table("samples", columns=["shard", "row"])
     if step.files("sample"):
         samples = sampled(samples, step.table("sample"), seed=step.settings["seed"])
     shards = list(zip(step.settings["shards"], step.files("tars"), strict=True))

@@ -7,7 +7,8 @@ def compute(step: Step) -> None:
     """Keep all."""
     from clipaudit.corpora.manifests import MANIFEST, keep_all
 
-    step.write_table("manifest", keep_all(step.table("samples")), MANIFEST, pruning="all")
+    samples = step.table("samples", columns=["shard", "row"])
+    step.write_table("manifest", keep_all(samples), MANIFEST, pruning="all")
 
 
 run_step(snakemake, compute)

@@ -17,7 +17,8 @@ def compute(step: Step) -> None:
         counted = replace(counted, scripts=counted_scripts(step.table("scripts")))
     spans = counted_text(step.table("readings"), counted)
     threshold = step.settings["fuzzy_threshold"]
-    matches = match(step.table("samples"), spans, fuzzy_threshold=threshold)
+    samples = step.table("samples", columns=["shard", "row", "caption"])
+    matches = match(samples, spans, fuzzy_threshold=threshold)
     step.write_table("spans", spans, SPANS)
     step.write_table("matches", matches, MATCHES)
 

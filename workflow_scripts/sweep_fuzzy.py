@@ -8,7 +8,8 @@ def compute(step: Step) -> None:
     from clipaudit.parrot.sweep_fuzzy import FUZZY_SWEEP, sweep_fuzzy
 
     thresholds = step.settings["thresholds"]
-    sweep = sweep_fuzzy(step.table("samples"), step.table("spans"), thresholds)
+    samples = step.table("samples", columns=["shard", "row", "caption"])
+    sweep = sweep_fuzzy(samples, step.table("spans"), thresholds)
     step.write_table("sweep", sweep, FUZZY_SWEEP)
 
 

@@ -15,7 +15,8 @@ def compute(step: Step) -> None:
         table = file.table()
         name = pa.repeat(pa.scalar(file.labels["testset"]), len(table))
         tables.append(table.append_column("testset", name))
-    manifest = without_copies(keep_all(step.table("samples")), pa.concat_tables(tables))
+    samples = step.table("samples", columns=["shard", "row"])
+    manifest = without_copies(keep_all(samples), pa.concat_tables(tables))
     step.write_table("manifest", manifest, MANIFEST, pruning="without-copies")
 
 

@@ -10,7 +10,8 @@ def compute(step: Step) -> None:
 
     shards = step.settings["shards"]
     groups = step.between("groups", "shard", shards[0], shards[-1])
-    manifest = without_repeats(keep_all(step.table("samples")), groups)
+    samples = step.table("samples", columns=["shard", "row"])
+    manifest = without_repeats(keep_all(samples), groups)
     step.write_table("manifest", manifest, MANIFEST, pruning="without-repeats")
 
 

@@ -151,11 +151,16 @@ class Step:
         files = self.ingredients.inputs.get(name, ())
         return sum(self._inputs.pointer(file).rows for file in files)
 
-    def table(self, name: str, **labels: str) -> "pa.Table":
-        """Return the rows of the files of input `name` with these labels, in order."""
+    def table(
+        self, name: str, *, columns: Sequence[str] | None = None, **labels: str
+    ) -> "pa.Table":
+        """Return the rows of the files of input `name` with these labels, in order.
+
+        Of samples, `columns` spare the memory of captions and metadata.
+        """
         import pyarrow as pa
 
-        return pa.concat_tables(self.tables(name, **labels))
+        return pa.concat_tables(self.tables(name, columns=columns, **labels))
 
     def tables(
         self, name: str, *, columns: Sequence[str] | None = None, **labels: str
