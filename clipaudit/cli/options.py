@@ -55,7 +55,7 @@ class Group(click.Group):
                 raise
             said = str(error).partition("\n")[0] or "MemoryError"
             raise click.ClickException(
-                f"the memory does not suffice ({plain(said)}). Allow this process more (`ulimit "
+                f"there is not enough memory ({plain(said)}). Allow this process more (`ulimit "
                 "-v`, or the memory of the job or container), and start the same command again: "
                 "finished work is kept."
             ) from error

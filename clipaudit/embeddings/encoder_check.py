@@ -26,11 +26,11 @@ import pyarrow.compute as pc
 from jaxtyping import Float16, Float64, Int64
 
 from clipaudit.corpora.addresses import sample_addresses
+from clipaudit.embeddings.fixed import FEWEST
 from clipaudit.embeddings.sampling import drawn_embeddings
 
 SAMPLES = 2000  # their pairs are 2 million numbers, 16 MB
 SEED = 0
-FEWEST = 10  # different images: with fewer, collapse is not claimed
 COLLAPSED_DISTANCE = 0.01
 COLLAPSED_RANK = 2.0
 

@@ -21,7 +21,7 @@ from clipaudit.corpora.drops import Drops
 from clipaudit.corpora.places import places
 from clipaudit.corpora.vectors import embedding_array
 from clipaudit.embeddings.embedding import embed_images, embeddings_schema
-from clipaudit.embeddings.encoder_check import FEWEST
+from clipaudit.embeddings.fixed import FEWEST
 from clipaudit.errors import ClipauditError, InputError
 from clipaudit.models.device import use_device
 from clipaudit.models.encoders import ModelSettings

@@ -156,7 +156,7 @@ class Step:
     ) -> "pa.Table":
         """Return the rows of the files of input `name` with these labels, in order.
 
-        Of samples, `columns` spare the memory of captions and metadata.
+        Without `columns` all are read: of samples, captions and metadata take most of the memory.
         """
         import pyarrow as pa
 

@@ -186,7 +186,7 @@ def test_the_summary_says_lower_bounds_only_of_a_sample_of_fewer_images():
 def test_planted_copies_outside_of_a_sample_are_said_to_be_beyond_the_search():
     (note,) = copies_tables(sampled())["copies_planted"].notes
 
-    assert note.startswith("Planted are those of all images of web, but up to 60 of them were")
+    assert note.startswith("Copies are planted among all images of web, and up to 60 of these")
 
 
 @pytest.mark.parametrize(("repeats", "compared"), [(True, ["val", "web"]), (False, ["val"])])

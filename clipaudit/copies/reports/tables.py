@@ -128,8 +128,8 @@ def _planted(run: Settings, audit: Copies) -> ReportTable:
     notes = []
     if audit.sample is not None:
         notes.append(
-            f"Planted are those of all images of {run.title(audit.train)}, but up to "
-            f"{audit.sample} of them were searched: a copy outside this sample cannot be found."
+            f"Copies are planted among all images of {run.title(audit.train)}, and up to "
+            f"{audit.sample} of these were searched: a copy outside this sample cannot be found."
         )
     inputs = {"planted": [f"planted_copies/{audit.train}.json"]}
     return ReportTable("copies_planted", inputs, relations, notes=notes)

@@ -196,8 +196,8 @@ _COTR = (
 _RSA = (
     "Models trained on sets by RSA: the score of a pair minus that of its image with all text "
     "erased. Sets have only images with text, except those named `or no text`, which count "
-    "images without text as RSA 0. The paper does not say which its set of RSA ≥ 0 is, so its "
-    "numbers are beside either."
+    "images without text as RSA 0. The paper does not say which its set of RSA ≥ 0 is, so "
+    "each row of RSA ≥ 0 shows its numbers."
 )
 _RSC = (
     "Models trained on sets by RSC: the score of a pair minus that of its image with the text "

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from clipaudit.embeddings.encoder_check import FEWEST
+from clipaudit.embeddings.fixed import FEWEST
 from clipaudit.plaindata import Row
 from clipaudit.reports.layouts import (
     MISSING,
