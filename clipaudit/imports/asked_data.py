@@ -239,16 +239,30 @@ def _refuse_twice(files: Mapping[str, list[str]], data: Sequence[str]) -> None:
 
     What is named twice by the same path is read once.
     """
-    paths = {each: {_real(file): file for file in files[each]} for each in data}
-    for one, other in itertools.permutations(dict.fromkeys(data), 2):
-        shared = paths[one].keys() & paths[other].keys()
-        linked = any(paths[one][file] != paths[other][file] for file in shared)
-        among = not files[one] and not files[other] and _nested(one, other)
-        if linked or (among and os.path.abspath(one) != os.path.abspath(other)):
-            raise InputError(
-                f"{plain(one)} and {plain(other)}: both in DATA, and one contains the other or "
-                "links to it, so images would count as repeats of themselves. Name one of them."
-            )
+    named: dict[str, tuple[str, str]] = {}  # by its real path: the argument, and the path in it
+    for each in data:
+        for path in files[each] or [os.path.abspath(each)]:
+            other, same = named.setdefault(_real(path), (each, path))
+            if other != each and same != path:
+                raise _twice(each, other)
+    of_images = [each for each in data if not files[each]]
+    folders = {os.path.realpath(each): each for each in of_images if os.path.isdir(each)}
+    for each in of_images if folders else []:
+        place = Path(os.path.realpath(each))
+        if place.is_file():  # a table stands for a file in the folder of its images
+            place = Path(os.path.realpath(read_table(Path(each))[0])) / place.name
+        outer = next(
+            (folders[str(above)] for above in place.parents if str(above) in folders), None
+        )
+        if outer is not None:
+            raise _twice(each, outer)
+
+
+def _twice(one: str, other: str) -> InputError:
+    return InputError(
+        f"{plain(one)} and {plain(other)}: both in DATA, and one contains the other or links to "
+        "it, so images would count as repeats of themselves. Name one of them."
+    )
 
 
 def _real(file: str) -> str:
